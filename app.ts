@@ -5,23 +5,13 @@ import { getPath } from "hono/utils/url";
 import { createConsole } from "./console/console.tsx";
 import type { AuditRecorder } from "./core/audit/recorder.ts";
 import { createAuthenticator } from "./core/auth/authenticator.ts";
-import type { Clock } from "./core/time/clock.ts";
-import type { ClockCheck } from "./core/time/clock_check.ts";
 import type { Config } from "./core/config/config.ts";
 import { describeSettings, type ShownConfig } from "./core/config/describe.ts";
 import { ServiceError } from "./core/errors.ts";
 import type { EventStreams } from "./core/events/streams.ts";
-import type { GatewayClient } from "./core/gateway/client.ts";
-import type { KeyReleases } from "./core/idempotency/key_releases.ts";
+import type { Service } from "./core/service.ts";
 import type { Load } from "./core/status/load.ts";
-import type { Log } from "./core/telemetry/log.ts";
-import type { EventWaker, JobQueue } from "./core/records/outbox.ts";
 import { createExports } from "./core/reports/export_stream.ts";
-import { createSecretBox } from "./core/secrets/secret_box.ts";
-import type { Events } from "./core/handlers/events.ts";
-import type { Poster } from "./core/webhooks/post.ts";
-import type { Database } from "./db/connection/database.ts";
-import type { ThisInstance } from "./db/connection/instance_lock.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
 import { createReference } from "./openapi/reference.ts";
@@ -59,32 +49,15 @@ import { createSubscriptionRoutes } from "./routes/subscriptions/routes.ts";
 import { createTimelineRoutes } from "./routes/timelines/routes.ts";
 import { createWebhookRoutes } from "./routes/webhook_endpoints/routes.ts";
 
-export interface AppDeps {
+export interface AppOptions extends Service {
   config:
     & ShownConfig
-    & Pick<Config, "build" | "isEmbeddedDefault" | "metricsToken" | "trustedProxies">;
-  database: Database;
-  /** This instance, as the leases of its idempotency keys name it. */
-  thisInstance: ThisInstance;
-  keyReleases: KeyReleases;
+    & Pick<Config, "build" | "metricsToken" | "trustedProxies">;
   migrations: Migration[];
-  gateway: GatewayClient;
-  /** The same gateway with its own limit, so that checks of notifications do not delay callers. */
-  background: GatewayClient;
-  /** Receives the jobs that requests create. */
-  jobQueue: JobQueue;
-  /** In-process event handlers. */
-  events: Events;
   /** Server-sent event streams. */
   streams: EventStreams;
-  waker: EventWaker;
-  /** Sends webhooks. */
-  poster: Poster;
-  log: Log;
   /** Records what callers change, try to change, and export. */
   audit: AuditRecorder;
-  clock: Clock;
-  clockCheck: ClockCheck;
   /** The load of this instance. */
   load: Load;
   /** True while the service is shutting down. */
@@ -108,25 +81,25 @@ export interface App {
 }
 
 /** Has no side effects: opens no port or connection, and reads no environment. */
-export function createApp(options: AppDeps): App {
-  const deps = withConfig(options);
-  const { basePath, load, log, clock, developmentKey } = deps;
-  const publicRoutes = createPublicRoutes(deps);
-  const resources = createResources(deps);
+export function createApp(options: AppOptions): App {
+  const service = withConfig(options);
+  const { basePath, load, log, clock, developmentKey } = service;
+  const publicRoutes = createPublicRoutes(service);
+  const resources = createResources(service);
   const documented = createDocumented([...publicRoutes, ...resources.map(({ router }) => router)]);
   let created: Document | undefined;
   // Created on demand, because creating it takes longer than everything else at the start.
   const document = () => created ??= createDocument(documented, basePath);
   const reference = createReference({ document, basePath, developmentKey });
-  const welcome = createWelcomePages({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
+  const welcome = createWelcomePages({ basePath, sandboxUrl: service.sandboxUrl ?? null });
 
-  const authenticate = createAuthenticator(deps);
-  const rateLimit = createRateLimit(deps.config.rateLimit, clock);
-  const requireCaller = createRequireCaller({ ...deps, authenticate, rateLimit });
+  const authenticate = createAuthenticator(service);
+  const rateLimit = createRateLimit(service.config.rateLimit, clock);
+  const requireCaller = createRequireCaller({ ...service, authenticate, rateLimit });
   const guards: Record<Guard, RequireCaller> = {
     caller: requireCaller,
     callerUnderLoad: createLoadShedder(load, requireCaller),
-    metricsReader: acceptMetricsToken(deps.config.metricsToken, requireCaller),
+    metricsReader: acceptMetricsToken(service.config.metricsToken, requireCaller),
   };
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
@@ -135,11 +108,11 @@ export function createApp(options: AppDeps): App {
     const requestChecks = createRequestChecks(router);
     mount(app, basePath, router, { requireCaller: guards[guard], requestChecks });
   }
-  app.route(`${basePath}/console/`, createConsole({ ...deps, authenticate, rateLimit }));
+  app.route(`${basePath}/console/`, createConsole({ ...service, authenticate, rateLimit }));
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => refuse(app, c.req.raw));
 
-  const audit = createAudit(deps.audit, basePath);
+  const audit = createAudit(service.audit, basePath);
   const fetch = wrapRequests((request, context) => app.fetch(request, context), {
     log,
     clock,
@@ -153,62 +126,61 @@ export function createApp(options: AppDeps): App {
   };
 }
 
-/** What the routes and the console need, with the settings by their names. */
-function withConfig(options: AppDeps) {
-  const { config } = options;
+/** The service with what only its routes and the console need. */
+function withConfig(options: AppOptions) {
+  const { basePath, build, jwt, trustedProxies } = options.config;
   return {
     ...options,
-    basePath: config.basePath,
-    build: config.build,
-    keep: config.keep,
-    jwt: config.jwt,
-    confirm: config.notificationConfirm,
-    invoicePayments: config.invoicePayments,
-    trustedProxies: config.trustedProxies,
-    acceptDevelopmentKeys: config.isEmbeddedDefault,
-    webhookRules: { allowPrivate: config.webhookAllowPrivate },
-    secrets: createSecretBox(config.gateway.serverKey),
-    settings: describeSettings(config),
+    basePath,
+    build,
+    jwt,
+    trustedProxies,
+    settings: describeSettings(options.config),
     // The API and the console share the limits of open exports.
     exports: createExports(options),
   };
 }
 
-type Parts = ReturnType<typeof withConfig>;
+type ServiceOfApp = ReturnType<typeof withConfig>;
 
-function createPublicRoutes(deps: Parts): Router[] {
+function createPublicRoutes(service: ServiceOfApp): Router[] {
   // A separate limiter: requests from many addresses must not evict the counts of callers.
-  const limit = createRateLimit(deps.config.rateLimit, deps.clock);
-  return [createHealthRoutes(deps), createReceiveRoute({ ...deps, limit })];
+  const limit = createRateLimit(service.config.rateLimit, service.clock);
+  return [
+    createHealthRoutes(service),
+    createReceiveRoute(service, { limit, trustedProxies: service.trustedProxies }),
+  ];
 }
 
 /** Who may call a resource, and under which load. */
 type Guard = "caller" | "callerUnderLoad" | "metricsReader";
 
-function createResources(deps: Parts): { router: Router; guard: Guard }[] {
+function createResources(service: ServiceOfApp): { router: Router; guard: Guard }[] {
   const underLoad = (router: Router) => ({ router, guard: "callerUnderLoad" as const });
   return [
     ...[
       me,
-      createKeyRoutes(deps),
-      createChargeRoutes(deps),
-      createPaymentRoutes(deps),
-      createRefundRoutes(deps),
-      createReviewRoutes(deps),
-      createInvoiceRoutes(deps),
-      createSubscriptionRoutes(deps),
-      createTimelineRoutes(deps),
-      createNotificationRoutes(deps),
-      createEventRoutes(deps),
-      createExportRoutes(deps),
-      createStatsRoutes(deps),
-      createReconciliationRoutes(deps),
-      createWebhookRoutes(deps),
+      createKeyRoutes(service),
+      createChargeRoutes(service),
+      createPaymentRoutes(service),
+      createRefundRoutes(service),
+      createReviewRoutes(service),
+      createInvoiceRoutes(service),
+      createSubscriptionRoutes(service),
+      createTimelineRoutes(service),
+      createNotificationRoutes(service),
+      createEventRoutes(service),
+      createExportRoutes(service),
+      createStatsRoutes(service),
+      createReconciliationRoutes(service),
+      createWebhookRoutes(service),
     ].map(underLoad),
     // Like notifications and probes, the status and the metrics are served under any load.
-    { router: createStatusRoutes(deps), guard: "caller" },
-    { router: createMetricsRoutes(deps), guard: "metricsReader" },
-    ...[createJobRoutes(deps), createAuditRoutes(deps), ...deps.resources ?? []].map(underLoad),
+    { router: createStatusRoutes(service), guard: "caller" },
+    { router: createMetricsRoutes(service), guard: "metricsReader" },
+    ...[createJobRoutes(service), createAuditRoutes(service), ...service.resources ?? []].map(
+      underLoad,
+    ),
   ];
 }
 

@@ -9,7 +9,7 @@ import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import type { Tasks } from "../core/jobs/task.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/telemetry/log.ts";
-import { newJob } from "../core/records/outbox.ts";
+import { newJob } from "../core/records/new_job.ts";
 import { type Database, openDatabase } from "../db/connection/database.ts";
 import { NO_LOCK } from "../db/connection/instance_lock.ts";
 import { claimJob, releaseJob } from "../db/jobs/claims.ts";
@@ -139,9 +139,9 @@ async function openQueue(
   listenUrl: string,
   database: Database,
 ): Promise<OpenJobQueue> {
-  const deps = { clock: systemClock, log };
-  if (queue === "postgres") return openPostgresQueue({ ...deps, database, listenUrl });
-  return await openKvQueue({ ...deps, path: join(folder.path, JOBS_FILE) });
+  const service = { clock: systemClock, log };
+  if (queue === "postgres") return openPostgresQueue({ ...service, database, listenUrl });
+  return await openKvQueue({ ...service, path: join(folder.path, JOBS_FILE) });
 }
 
 /** Jobs per second, from the first insert until the last job is finished. */

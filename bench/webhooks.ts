@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/secrets/api_key.ts";
-import { createPoster } from "../core/webhooks/post.ts";
+import { createPoster } from "../core/posting/post.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";

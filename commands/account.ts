@@ -65,7 +65,7 @@ export async function openAccountGuard(
   // No check for the embedded sandbox: it has no real payments, and developers reset it.
   return environment === "embedded"
     ? NO_ACCOUNT_GUARD
-    : createAccountGuard({ database, log, account });
+    : createAccountGuard({ database, log }, account);
 }
 
 /** Throws a `Failure` if the gateway shows that the settings are those of another account. */

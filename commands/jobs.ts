@@ -2,20 +2,18 @@
 
 import { join } from "node:path";
 import type { Config } from "../core/config/config.ts";
-import { createEventWaker } from "../core/events/waker.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import { createScheduler } from "../core/jobs/schedule.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import type { EventWaker, JobQueue } from "../core/records/outbox.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
+import type { Service } from "../core/service.ts";
 import { createSchedule } from "../core/tasks/schedule.ts";
-import { createSecretBox } from "../core/secrets/secret_box.ts";
-import { createTasks, type TaskDeps } from "../core/tasks/tasks.ts";
-import { createPoster, type Poster } from "../core/webhooks/post.ts";
+import { createTasks } from "../core/tasks/tasks.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
+import type { RegisteredHandler } from "../core/handlers/events.ts";
 import type { Recover } from "../db/connection/instance_lock.ts";
 import type { Crons } from "./crons.ts";
 import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
@@ -27,10 +25,7 @@ export const MAX_RUNNING_JOBS = 8;
 /** How many asynchronous requests run at once. Leaves one gateway call free for other jobs. */
 export const MAX_RUNNING_ASYNC_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
-export interface Jobs extends AsyncDisposable {
-  jobQueue: JobQueue;
-  waker: EventWaker;
-  poster: Poster;
+export interface Jobs {
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
   /**
@@ -41,47 +36,42 @@ export interface Jobs extends AsyncDisposable {
   stop(graceMs: number): Promise<void>;
 }
 
-export type JobsDeps = Omit<TaskDeps, "waker" | "jobQueue" | "poster" | "secrets">;
-
-export interface JobsConfig
-  extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate" | "isDenoDeploy"> {
-  /** URL of the database, configured or embedded, without a pooler in transaction mode. */
-  databaseUrl: string;
+export interface JobsOptions {
+  /** The queue of `service`, which wakes the worker. */
+  jobQueue: OpenJobQueue;
+  /** The handlers to which jobs deliver events. */
+  handlers: readonly RegisteredHandler[];
+  crons: Crons;
 }
 
-export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons): Promise<Jobs> {
-  const jobQueue = await openJobQueue(config, deps);
-  const secrets = createSecretBox(config.gateway.serverKey);
-  const waker = createEventWaker({ ...deps, jobQueue });
-  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate });
-  const taskDeps = { ...deps, jobQueue, waker, poster, secrets };
+/** `service`: its calls of the gateway are those of the background. */
+export function createJobs(
+  service: Service,
+  { jobQueue, handlers, crons }: JobsOptions,
+): Jobs {
   const worker = createWorker({
-    ...taskDeps,
-    tasks: createTasks(taskDeps),
+    ...service,
+    tasks: createTasks(service, handlers),
     maxRunning: MAX_RUNNING_JOBS,
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
-  const scheduleDeps = { ...taskDeps, worker };
   const stopping = Promise.withResolvers<void>();
   let isStopped = false;
   // A sweep that a stop cuts off has not failed: the next start sweeps again.
-  const logFailure = (error: unknown) => isStopped || deps.log.error("sweep_failed", error);
-  crons.start(createScheduler(deps, createSchedule(scheduleDeps)));
+  const logFailure = (error: unknown) => isStopped || service.log.error("sweep_failed", error);
+  crons.start(createScheduler(service, createSchedule({ ...service, worker })));
   return {
-    jobQueue,
-    waker,
-    poster,
     start() {
       worker.start();
       jobQueue.start(worker.wake);
       // Finds work that an earlier process did not finish, such as a charge during which it
       // crashed.
       const sweeps = [checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
-      Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
+      Promise.all(sweeps.map((sweep) => sweep(service))).catch(logFailure);
     },
     async recover() {
       if (isStopped) return false;
-      await Promise.race([sweepDeliveries(scheduleDeps).catch(logFailure), stopping.promise]);
+      await Promise.race([sweepDeliveries(service).catch(logFailure), stopping.promise]);
       return !isStopped;
     },
     async stop(graceMs) {
@@ -90,23 +80,18 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
       crons.stop();
       await worker.close(graceMs);
     },
-    async [Symbol.asyncDispose]() {
-      await poster[Symbol.asyncDispose]();
-      await waker[Symbol.asyncDispose]();
-      await jobQueue[Symbol.asyncDispose]();
-    },
   };
 }
 
-async function openJobQueue(
-  { queue, databaseUrl, dataDir, isDenoDeploy }: JobsConfig,
-  deps: JobsDeps,
+export async function openJobQueue(
+  { queue, dataDir, isDenoDeploy }: Pick<Config, "queue" | "dataDir" | "isDenoDeploy">,
+  service: Pick<Service, "database" | "databaseUrl" | "clock" | "log">,
 ): Promise<OpenJobQueue> {
-  // A database of Deno Deploy allows few connections, so no session listens.
-  const listenUrl = isDenoDeploy ? null : databaseUrl;
-  if (queue === "postgres") return openPostgresQueue({ ...deps, listenUrl });
+  // A database of Deno Deploy allows few connections, so none listens.
+  const listenUrl = isDenoDeploy ? null : service.databaseUrl;
+  if (queue === "postgres") return openPostgresQueue({ ...service, listenUrl });
   const path = join(dataDir, JOBS_FILE);
-  return await openKvQueue({ ...deps, path }).catch((error) => {
+  return await openKvQueue({ ...service, path }).catch((error) => {
     throw new Failure(
       `Cannot open the job queue ${path}: ${error.message}. Delete this file and start again; no ` +
         "job is lost, because the database has all jobs.",

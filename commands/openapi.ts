@@ -1,6 +1,7 @@
 /** `deno task openapi`: writes the OpenAPI document to `openapi/openapi.json`. */
 
 import { createAuditRecorder } from "../core/audit/recorder.ts";
+import { type Service, settingsOf } from "../core/service.ts";
 import { systemClock } from "../core/time/clock.ts";
 import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
@@ -8,12 +9,12 @@ import { createEventWaker } from "../core/events/waker.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
-import { createKeyReleases } from "../core/idempotency/key_releases.ts";
+import { createKeyReleases } from "../db/records/key_releases.ts";
 import { createLoad } from "../core/status/load.ts";
 import { createLog } from "../core/telemetry/log.ts";
 import { unmeasured } from "../core/time/service_clock.ts";
 import { createEvents } from "../core/handlers/events.ts";
-import { createPoster } from "../core/webhooks/post.ts";
+import { createPoster } from "../core/posting/post.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { NO_LOCK } from "../db/connection/instance_lock.ts";
 import { createApp } from "../app.ts";
@@ -26,23 +27,29 @@ export async function run(readConfig: () => Config): Promise<void> {
   const gateway = createGatewayClient(config.gateway);
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
   const jobQueue = openPostgresQueue({ database, listenUrl: null, clock: systemClock, log });
-  const app = createApp({
-    config,
+  const clock = systemClock;
+  const service: Service = {
+    ...settingsOf(config),
     database,
-    gateway,
-    background: gateway,
-    events: createEvents(),
-    streams: createEventStreams({ ...config, database, databaseUrl, log, clock: systemClock }),
-    jobQueue,
-    poster: createPoster({ allowPrivate: false }),
-    waker: createEventWaker({ database, jobQueue, log, clock: systemClock }),
+    databaseUrl,
     thisInstance: NO_LOCK,
     keyReleases: createKeyReleases({ database }),
-    migrations: [],
+    gateway,
+    background: gateway,
+    clock,
+    clockCheck: createClockCheck({ serviceClock: unmeasured(clock), gateway }),
     log,
-    audit: createAuditRecorder({ database, log, clock: systemClock }),
-    clock: systemClock,
-    clockCheck: createClockCheck({ serviceClock: unmeasured(systemClock), gateway }),
+    jobQueue,
+    events: createEvents(),
+    waker: createEventWaker({ database, jobQueue, clock, log }),
+    poster: createPoster({ allowPrivate: false }),
+  };
+  const app = createApp({
+    ...service,
+    config,
+    migrations: [],
+    streams: createEventStreams(service),
+    audit: createAuditRecorder(service),
     load: createLoad(log),
     isDraining: () => false,
     developmentKey: null,

@@ -2,28 +2,27 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
+import { type Service, settingsOf } from "../core/service.ts";
 import { ClockSkewed, createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
-import { createKeyReleases } from "../core/idempotency/key_releases.ts";
+import { createKeyReleases } from "../db/records/key_releases.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
-import type { EnqueueDeps } from "../core/jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/telemetry/log.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
-import { expireStalePayments, type ExpiryDeps } from "../core/payments/expire_stale_payments.ts";
+import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
 import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
-import { createSecretBox } from "../core/secrets/secret_box.ts";
 import { openServiceClock } from "../core/time/service_clock.ts";
-import { createEvents, type Events } from "../core/handlers/events.ts";
+import { createEvents, type Events, type RegisteredHandler } from "../core/handlers/events.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
-import { createTasks, type TaskDeps } from "../core/tasks/tasks.ts";
-import { createPoster } from "../core/webhooks/post.ts";
+import { createTasks } from "../core/tasks/tasks.ts";
+import { createPoster } from "../core/posting/post.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
 import {
@@ -57,7 +56,7 @@ const USAGE = `Usage: run TASK [ID]
 Enqueues up to 10,000 jobs, and runs those that are due now; the service runs the others.
 Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 
-const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
+const SWEEPS: Record<string, (service: Service) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
   expire_stale_payments: expireStalePayments,
   check_overdue_invoices: checkOverdueInvoices,
@@ -69,9 +68,9 @@ const REBUILD_STATS = "rebuild_stats";
 interface Run {
   task: string;
   /** Enqueues the jobs to run, or does the work itself. */
-  begin(deps: TaskDeps): Promise<unknown>;
+  begin(service: Service): Promise<unknown>;
   /** Returns a further line of output. */
-  end?(deps: TaskDeps): Promise<string>;
+  end?(service: Service): Promise<string>;
 }
 
 const CONNECTIONS = 4;
@@ -95,27 +94,27 @@ export async function run(
   const { task, begin, end } = parse(args);
   const queued = new Set<string>();
   await using resources = new AsyncDisposableStack();
-  const deps = await openTaskDeps(resources, readConfig(), events, queued);
-  const since = new Date(deps.clock());
-  await begin(deps).catch((error) => {
+  const service = await openService(resources, readConfig(), events, queued);
+  const since = new Date(service.clock());
+  await begin(service).catch((error) => {
     throw error instanceof ClockSkewed ? new Failure(error.message) : error;
   });
-  const ids = await runQueued(deps, task, queued);
-  const outcomes = await waitForOutcomes(deps, ids, since);
+  const ids = await runQueued(service, { task, queued, handlers: events.close() });
+  const outcomes = await waitForOutcomes(service, ids, since);
   printOutcomes(outcomes);
-  if (end) console.log(await end(deps));
-  const isPaused = gatewayPauseMs(deps) > 0;
+  if (end) console.log(await end(service));
+  const isPaused = gatewayPauseMs(service) > 0;
   if (isPaused) console.error("The gateway is down or rate limiting; remaining work was deferred.");
   if (outcomes.failed > 0 || isPaused) Deno.exitCode = 1;
 }
 
-/** Opens what a task needs. Enqueued jobs that are due now are added to `queued`. */
-async function openTaskDeps(
+/** Opens the service for a task. Enqueued jobs that are due now are added to `queued`. */
+async function openService(
   resources: AsyncDisposableStack,
   config: Config,
   events: Events,
   queued: Set<string>,
-): Promise<TaskDeps> {
+): Promise<Service> {
   // The summary reports errors; this command writes no log.
   const log = createLog(() => {});
   resources.defer(() => log.flush());
@@ -143,20 +142,19 @@ async function openTaskDeps(
     jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
   return {
+    ...settingsOf(config),
     database,
+    databaseUrl: access.directUrl,
     thisInstance,
     keyReleases: resources.use(createKeyReleases({ database })),
     gateway: background,
+    background,
     clock,
     clockCheck: createClockCheck({ serviceClock, gateway: background }),
     log,
     events,
     waker,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
-    invoicePayments: config.invoicePayments,
-    keep: config.keep,
-    recheck: config.recheck,
-    secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= clock() && queued.add(id)),
 
@@ -177,7 +175,7 @@ function parse([task, id, ...more]: string[]): Run {
     let counted = 0;
     return {
       task,
-      begin: async (deps) => counted = await rebuildStats(deps),
+      begin: async (service) => counted = await rebuildStats(service),
       end: () => Promise.resolve(`Payments counted: ${counted}`),
     };
   }
@@ -186,10 +184,10 @@ function parse([task, id, ...more]: string[]): Run {
     throw new Failure(`Unknown task "${task}".\n\n${USAGE}`);
   }
   if (id === undefined) throw new Failure(USAGE);
-  if (!isPaymentCheck) return { task, begin: (deps) => enqueueJob(deps, task, id) };
+  if (!isPaymentCheck) return { task, begin: (service) => enqueueJob(service, task, id) };
   return {
     task,
-    begin: (deps) => enqueueCheck(deps, id),
+    begin: (service) => enqueueCheck(service, id),
     async end({ database }) {
       const payment = await database.query((sql) => findPayment(sql, id));
       return `Payment status: ${payment!.transaction_status}`;
@@ -197,7 +195,7 @@ function parse([task, id, ...more]: string[]): Run {
   };
 }
 
-async function enqueueCheck({ database, clock, jobQueue }: TaskDeps, id: string): Promise<void> {
+async function enqueueCheck({ database, clock, jobQueue }: Service, id: string): Promise<void> {
   const payment = isUuid(id) ? await database.query((sql) => findPayment(sql, id)) : null;
   if (!payment) throw new Failure(`Payment ${id} not found.`);
   const now = new Date(clock());
@@ -205,7 +203,7 @@ async function enqueueCheck({ database, clock, jobQueue }: TaskDeps, id: string)
   for (const each of await database.query((sql) => insertJobs(sql, [job]))) jobQueue.enqueue(each);
 }
 
-async function enqueueJob({ database, clock, jobQueue }: TaskDeps, task: string, id: string) {
+async function enqueueJob({ database, clock, jobQueue }: Service, task: string, id: string) {
   const job = isUuid(id) ? await database.query((sql) => findJob(sql, id)) : null;
   if (job?.task !== task) throw new Failure(`Job ${id} of task ${task} not found.`);
   requireNotFailed(job);
@@ -222,8 +220,16 @@ function requireNotFailed({ id, status, error }: GatewayJob): void {
 }
 
 /** Runs the queued jobs, including those that they enqueue, and returns their ids. */
-async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Promise<string[]> {
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: MAX_RUNNING_JOBS });
+async function runQueued(
+  service: Service,
+  { task, queued, handlers }: {
+    task: string;
+    queued: Set<string>;
+    handlers: readonly RegisteredHandler[];
+  },
+): Promise<string[]> {
+  const tasks = createTasks(service, handlers);
+  const worker = createWorker({ ...service, tasks, maxRunning: MAX_RUNNING_JOBS });
   const progress = createProgress(task);
   const all = new Set<string>();
   let done = 0;
@@ -244,7 +250,7 @@ async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Pro
   return [...all];
 }
 
-async function waitForOutcomes({ database }: TaskDeps, ids: string[], since: Date) {
+async function waitForOutcomes({ database }: Service, ids: string[], since: Date) {
   const deadline = performance.now() + OTHER_WORKER_MS;
   while (true) {
     const outcomes = await database.query((sql) => findOutcomes(sql, ids, since), "find outcomes");

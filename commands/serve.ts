@@ -5,14 +5,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
 import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
+import { type Service, settingsOf } from "../core/service.ts";
 import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
+import { createEventWaker } from "../core/events/waker.ts";
+import { createPoster } from "../core/posting/post.ts";
 import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
-import { createKeyReleases } from "../core/idempotency/key_releases.ts";
+import { createKeyReleases } from "../db/records/key_releases.ts";
 import { createLoad, measureLoad } from "../core/status/load.ts";
 import { createLog, type Log } from "../core/telemetry/log.ts";
 import { openServiceClock } from "../core/time/service_clock.ts";
@@ -32,7 +35,7 @@ import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
 import { type DevelopmentKeys, ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
-import { type Jobs, openJobs } from "./jobs.ts";
+import { createJobs, type Jobs, openJobQueue } from "./jobs.ts";
 import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { readCommit } from "./read_commit.ts";
@@ -127,44 +130,27 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
 
   const build = config.build ?? await readCommit(join(import.meta.dirname!, ".."));
   await using resources = new AsyncDisposableStack();
-  const storage = await openStorage(config, resources, options);
-  const { database, databaseUrl, migrations, serviceClock, thisInstance } = storage;
-  const clock = serviceClock.now;
-  const developmentKeys = await ensureKeys(database, config, log);
-  const account = await openAccountGuard(database, config, log);
-  const { client: gateway, background, sandbox } = resources.use(
-    await openGateway(config, log, account),
-  );
-  await requireSameAccount(background, log);
-  const { invoicePayments, keep, recheck } = config;
-  const clockCheck = createClockCheck({ serviceClock, gateway });
-  const keyReleases = resources.use(createKeyReleases({ database }));
-  const shared = { database, thisInstance, keyReleases, clock, clockCheck, log, events };
-  const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
-  const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
-  const { jobQueue, waker, poster } = jobs;
+  const opened = await openService(config, resources, options);
+  const { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox } = opened;
+  const { background } = service;
+  const handlers = events.close();
+  const jobs = createJobs({ ...service, gateway: background }, { jobQueue, handlers, crons });
   // Before events are published, so that these handlers get all of them.
-  resources.use(await keepRegistered({ database, events, log }));
-  resources.use(startPositionPublisher({ databaseUrl, waker, jobQueue, events, log }));
-  const streamDeps = { database, databaseUrl, clock, keep, log };
-  const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
+  resources.use(await keepRegistered(service, handlers));
+  resources.use(startPositionPublisher(service));
+  const streams = resources.use(createEventStreams(service, { limits: config.streams }));
 
-  const audit = resources.use(createAuditRecorder({ database, clock, log }));
+  const audit = resources.use(createAuditRecorder(service));
   const load = createLoad(log);
   resources.use(measureLoad(load));
-  resources.use(registerMetrics({ ...shared, gateway, load, version: VERSION, build }));
+  resources.use(registerMetrics({ ...service, load, version: VERSION, build }));
 
   let isDraining = false;
   const app = createApp({
-    ...shared,
+    ...service,
     config: { ...config, build },
     migrations,
-    gateway,
-    background,
     streams,
-    jobQueue,
-    waker,
-    poster,
     audit,
     load,
     isDraining: () => isDraining,
@@ -187,6 +173,44 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   isDraining = true;
   log.info("stopping");
   await shutDown(config, { streams, jobs, http, resources });
+}
+
+/** Opens everything that the service works with, from the database to the gateway. */
+async function openService(
+  config: Config,
+  resources: AsyncDisposableStack,
+  options: RunOptions,
+) {
+  const { events, log } = options;
+  const storage = await openStorage(config, resources, options);
+  const { database, databaseUrl, migrations, serviceClock, thisInstance } = storage;
+  const clock = serviceClock.now;
+  const developmentKeys = await ensureKeys(database, config, log);
+  const account = await openAccountGuard(database, config, log);
+  const { client: gateway, background, sandbox } = resources.use(
+    await openGateway(config, log, account),
+  );
+  await requireSameAccount(background, log);
+  const jobQueue = resources.use(
+    await openJobQueue(config, { database, databaseUrl, clock, log }),
+  );
+  const service: Service = {
+    ...settingsOf(config),
+    database,
+    databaseUrl,
+    thisInstance,
+    keyReleases: resources.use(createKeyReleases({ database })),
+    gateway,
+    background,
+    clock,
+    clockCheck: createClockCheck({ serviceClock, gateway }),
+    log,
+    jobQueue,
+    events,
+    waker: resources.use(createEventWaker({ database, jobQueue, clock, log })),
+    poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
+  };
+  return { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox };
 }
 
 /**

@@ -32,15 +32,15 @@ import { addRefunds } from "./payments/refunds.tsx";
 import { addReconciliation } from "./reports/reconciliation.tsx";
 import { addReconciliations } from "./reports/reconciliations.tsx";
 import { addReports } from "./reports/reports.tsx";
-import { type ConsoleBase, type ConsoleDeps, createBase } from "./shared/base.tsx";
+import { type ConsoleBase, type ConsoleService, createBase } from "./shared/base.tsx";
 import { ConsoleProblem } from "./shared/explain.ts";
 import { setPreference, THEMES, viewOf } from "./shared/session.ts";
 import { addSubscriptions } from "./subscriptions/list.tsx";
 import { addSubscription } from "./subscriptions/subscription.tsx";
 import { isLanguage } from "./words/languages.ts";
 
-export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
-  const base = createBase(deps);
+export function createConsole(service: ConsoleService): Hono<AppEnv> {
+  const base = createBase(service);
   addAssets(base);
   addSignIn(base);
   addPreferences(base);
@@ -109,18 +109,18 @@ function addPreferences({ root, router }: ConsoleBase): void {
 }
 
 /** The last route. Hono does not call `notFound` of a router that is a part of another one. */
-function addNotFound({ deps, router }: ConsoleBase): void {
+function addNotFound({ service, router }: ConsoleBase): void {
   router.all("*", (c) => {
-    throw new ConsoleProblem("not_found", { detail: viewOf(c, deps.basePath).words.notFound });
+    throw new ConsoleProblem("not_found", { detail: viewOf(c, service.basePath).words.notFound });
   });
 }
 
 /** The events that update an open page. */
-function addLiveEvents({ deps, router, signedIn }: ConsoleBase): void {
+function addLiveEvents({ service, router, signedIn }: ConsoleBase): void {
   router.get("/live/", async (c) => {
     await signedIn(c);
     const resource = c.req.query("resource");
     const resourceId = resource === undefined ? null : parsePathId(resource);
-    return await sendStream(c, deps.streams, { names: null, resourceId, after: null });
+    return await sendStream(c, service.streams, { names: null, resourceId, after: null });
   });
 }

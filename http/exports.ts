@@ -3,11 +3,10 @@
 import type { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../core/auth/caller.ts";
-import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
 import type { WalkCursor } from "../core/lists/page.ts";
-import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { EXPORT_PAGE, type Exports, type ExportSource } from "../core/reports/export_stream.ts";
 import { exportInvoices, exportRefunds } from "../core/reports/exports.ts";
+import type { Service } from "../core/service.ts";
 import { type InvoiceListQuery, readInvoicePage } from "./lists/invoices.ts";
 import { readRefundPage, type RefundListQuery } from "./lists/refunds.ts";
 import { type AppEnv, callerOf } from "./router.ts";
@@ -35,26 +34,26 @@ export async function sendFile<Cursor>(
 
 /** The refunds with these filters. */
 export function refundSource(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   filters: Omit<z.output<typeof RefundListQuery>, "limit" | "cursor">,
 ) {
-  return exportRefunds(deps, caller, async (after: string | null) => {
+  return exportRefunds(service, caller, async (after: string | null) => {
     const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-    const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
+    const { refunds, next } = await readRefundPage(service, caller, { ...filters, ...page });
     return { items: refunds, next };
   });
 }
 
 /** The invoices with these filters. */
 export function invoiceSource(
-  deps: InvoiceDeps,
+  service: Service,
   caller: Caller,
   filters: Omit<z.output<typeof InvoiceListQuery>, "limit" | "cursor">,
 ) {
-  return exportInvoices(deps, caller, async (after: WalkCursor | null) => {
+  return exportInvoices(service, caller, async (after: WalkCursor | null) => {
     const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-    const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
+    const { invoices, next } = await readInvoicePage(service, caller, { ...filters, ...page });
     return { items: invoices, next };
   });
 }

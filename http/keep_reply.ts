@@ -1,9 +1,10 @@
 /** `keepReply`: stores the response of a handler with the request's `Idempotency-Key`. */
 
 import type { Context, Handler } from "hono";
-import { claimOrResume, finishKey, type KeyDeps } from "../core/idempotency/keys.ts";
+import { claimOrResume, finishKey } from "../core/idempotency/keys.ts";
 import { REPLAYED, replyFor } from "../core/idempotency/reply.ts";
 import { newId } from "../core/ids.ts";
+import type { Service } from "../core/service.ts";
 import { requestKeyOf } from "./idempotency.ts";
 import { type AppEnv, callerOf } from "./router.ts";
 
@@ -13,7 +14,7 @@ import { type AppEnv, callerOf } from "./router.ts";
  * which this is wrong use `changeOnce`, or store their own state. The response must contain no
  * secret, because it is stored in clear text.
  */
-export function keepReply<H>(deps: KeyDeps, handler: H): H {
+export function keepReply<H>(service: Service, handler: H): H {
   const handle = handler as Handler<AppEnv>;
   const keep: Handler<AppEnv> = async function keep(c, next) {
     const requestKey = requestKeyOf(
@@ -22,18 +23,18 @@ export function keepReply<H>(deps: KeyDeps, handler: H): H {
       c.req.valid("json" as never) ?? null,
     );
     if (!requestKey || requestKey.scope.length > MAX_SCOPE) return await handle(c, next);
-    const resourceId = newId(new Date(deps.clock()));
-    const claim = await claimOrResume(deps, callerOf(c), requestKey, resourceId);
+    const resourceId = newId(new Date(service.clock()));
+    const claim = await claimOrResume(service, callerOf(c), requestKey, resourceId);
     if (claim.type === "replay") return respond(claim.body as KeptResponse);
     let response: Response;
     try {
       response = await handle(c, next) as Response;
     } catch (error) {
-      await finishKey(deps, claim.key, replyFor(error));
+      await finishKey(service, claim.key, replyFor(error));
       throw error;
     }
     const body: KeptResponse = { status: response.status, text: await response.clone().text() };
-    await finishKey(deps, claim.key, { body });
+    await finishKey(service, claim.key, { body });
     return response;
   };
   return keep as H;

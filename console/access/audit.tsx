@@ -21,12 +21,12 @@ const PATH = "/audit/";
 
 const FIELDS = ["actor", "action", "resource", "outcome", "from", "to"] as const;
 
-export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addAudit({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const query = readFields(c, FIELDS);
     const { created_from = null, created_to = null } = timesOf(query);
-    const { entries, next } = await listAudit(deps, view.session.caller, {
+    const { entries, next } = await listAudit(service, view.session.caller, {
       actor: query.actor || null,
       action: query.action || null,
       resourceId: query.resource === "" ? null : parseResourceId(query.resource),

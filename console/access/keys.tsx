@@ -25,9 +25,9 @@ import type { SignedInView } from "../shared/session.ts";
 
 const PATH = "/keys/";
 
-export function addKeys({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+export function addKeys({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   async function showList(c: ConsoleContext, view: SignedInView, form: KeyForm, error?: string) {
-    const { keys, next } = await listKeys(deps, view.session.caller, {
+    const { keys, next } = await listKeys(service, view.session.caller, {
       limit: PAGE_SIZE,
       before: KeyListQuery.safeParse(c.req.query()).data?.cursor ?? null,
     });
@@ -46,7 +46,12 @@ export function addKeys({ deps, root, router, signedIn, formOf, page }: ConsoleB
     try {
       const input = parseInput(form);
       const requestKey = { key: form.key, ...fingerprintRequest(`POST ${PATH}`, input) };
-      const { key, prefix } = await createApiKeyOnce(deps, view.session.caller, input, requestKey);
+      const { key, prefix } = await createApiKeyOnce(
+        service,
+        view.session.caller,
+        input,
+        requestKey,
+      );
       c.env.resourceId = prefix;
       return page(
         c,
@@ -78,7 +83,7 @@ export function addKeys({ deps, root, router, signedIn, formOf, page }: ConsoleB
   router.post(`${PATH}:prefix/revoke/`, async (c) => {
     const { session } = await signedIn(c);
     await formOf(c, session);
-    await revokeKey(deps, session.caller, parsePrefix(c.req.param("prefix")));
+    await revokeKey(service, session.caller, parsePrefix(c.req.param("prefix")));
     return c.redirect(`${root}${PATH}?done=revoked`, 303);
   });
 }

@@ -12,17 +12,17 @@ import { FormToken, Table, Time } from "../shared/elements.tsx";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
 
-export function addSessions({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+export function addSessions({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get("/sessions/", async (c) => {
     const view = await signedIn(c);
-    const sessions = await listOpenSessions(deps, view.session.caller);
+    const sessions = await listOpenSessions(service, view.session.caller);
     return page(c, <SessionsPage view={view} sessions={sessions} />);
   });
 
   router.post("/sessions/:id/end/", async (c) => {
     const { session } = await signedIn(c);
     await formOf(c, session);
-    await endSession(deps, session.caller, parsePathId(c.req.param("id")));
+    await endSession(service, session.caller, parsePathId(c.req.param("id")));
     return c.redirect(`${root}/sessions/`, 303);
   });
 }

@@ -18,12 +18,12 @@ import {
 /** Failed sign-ins from one address: ten at once, then one every five seconds. */
 const SIGN_IN_LIMIT = { perSecond: 0.2, burst: 10 };
 
-export function addSignIn({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
-  const limit = createRateLimit(SIGN_IN_LIMIT, deps.clock);
+export function addSignIn({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
+  const limit = createRateLimit(SIGN_IN_LIMIT, service.clock);
 
   function showForm(c: ConsoleContext, error?: string): Response {
-    const isDevelopment = deps.developmentStaffKey !== null && isLoopback(c);
-    const props = { view: viewOf(c, deps.basePath), token: signInToken(c, root), isDevelopment };
+    const isDevelopment = service.developmentStaffKey !== null && isLoopback(c);
+    const props = { view: viewOf(c, service.basePath), token: signInToken(c, root), isDevelopment };
     return page(c, <SignInPage {...props} error={error} />, error ? 403 : 200);
   }
 
@@ -38,7 +38,7 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
     try {
       // Counted before the look-up: above the limit, API keys are looked up together, ten times a
       // second.
-      const caller = await deps.authenticate(key, () => isCounted = limit.tryCount(address));
+      const caller = await service.authenticate(key, () => isCounted = limit.tryCount(address));
       if (caller && canReadAll(caller)) return caller;
       isWrong = true;
     } finally {
@@ -52,14 +52,16 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
 
   router.post("/sign-in/", async (c) => {
     const { credential, development } = await formOf(c, null);
-    const key = development && isLoopback(c) ? deps.developmentStaffKey : String(credential ?? "");
-    const address = clientAddress(c, deps.trustedProxies);
+    const key = development && isLoopback(c)
+      ? service.developmentStaffKey
+      : String(credential ?? "");
+    const address = clientAddress(c, service.trustedProxies);
     const caller = await authenticateLimited((key ?? "").trim(), address);
-    if (!caller) return showForm(c, viewOf(c, deps.basePath).words.wrongCredential);
+    if (!caller) return showForm(c, viewOf(c, service.basePath).words.wrongCredential);
     // For the audit.
     c.env.caller = caller;
     c.env.route = routePath(c);
-    const { token, expiresAt } = await signIn(deps, caller);
+    const { token, expiresAt } = await signIn(service, caller);
     setSessionCookie(c, root, token, expiresAt);
     return c.redirect(`${root}/`, 303);
   });
@@ -67,7 +69,7 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
   router.post("/sign-out/", async (c) => {
     const { session } = await signedIn(c);
     await formOf(c, session);
-    await signOut(deps, session);
+    await signOut(service, session);
     clearSessionCookie(c, root);
     return c.redirect(`${root}/sign-in/`, 303);
   });

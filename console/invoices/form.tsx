@@ -39,13 +39,13 @@ const DUE_DAYS = 14;
 const DAY_MS = 86_400_000;
 
 export function addInvoiceForm(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
-  const today = () => dayInWib(new Date(deps.clock()));
+  const { service, root, router, signedIn, formOf, page } = base;
+  const today = () => dayInWib(new Date(service.clock()));
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
-    const draft = newDraft(dayInWib(new Date(deps.clock() + DUE_DAYS * DAY_MS)));
+    const draft = newDraft(dayInWib(new Date(service.clock() + DUE_DAYS * DAY_MS)));
     return page(
       c,
       <InvoiceForm
@@ -90,7 +90,7 @@ export function addInvoiceForm(base: ConsoleBase): void {
     try {
       const requestKey = { key, ...fingerprintRequest(`POST ${LIST}`, input) };
       const { body, isReplayed } = await actOnce(() =>
-        createInvoice(deps, view.session.caller, input, requestKey)
+        createInvoice(service, view.session.caller, input, requestKey)
       );
       return redirectAfter(c, `${root}${LIST}${body.id}/?done=created`, isReplayed);
     } catch (thrown) {

@@ -3,7 +3,6 @@
 import type { FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
-import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
 import { VOIDABLE } from "../../core/invoices/states.ts";
 import { type InvoiceView, shownOf } from "../../core/invoices/views.ts";
@@ -35,6 +34,7 @@ import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import type { Service } from "../../core/service.ts";
 import { InvoiceItems, InvoiceStatusLabel } from "./display.tsx";
 
 const PATH = "/invoices/";
@@ -43,12 +43,12 @@ const PATH = "/invoices/";
 const MAX_PAYMENTS = 20;
 
 export function addInvoice(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm, page } = base;
+  const { service, root, router, signedIn, actorForm, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const shown = await readAll(deps, view.session.caller, id);
+    const shown = await readAll(service, view.session.caller, id);
     return page(
       c,
       <InvoicePage view={view} {...shown} message={doneOf(view, c.req.query("done"))} />,
@@ -61,12 +61,12 @@ export function addInvoice(base: ConsoleBase): void {
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
     try {
-      const { gateway_response } = await getInvoiceStatus(deps, caller, id);
+      const { gateway_response } = await getInvoiceStatus(service, caller, id);
       const done = gateway_response === null ? "notCheckedYet" : "checked";
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
       const error = explain(view, problemOf(c, thrown));
-      const shown = await readAll(deps, caller, id);
+      const shown = await readAll(service, caller, id);
       return page(c, <InvoicePage view={view} {...shown} error={error} />, 400);
     }
   });
@@ -74,11 +74,11 @@ export function addInvoice(base: ConsoleBase): void {
   addVoid(base);
 }
 
-function addVoid({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
+function addVoid({ service, root, router, signedIn, actorForm, page }: ConsoleBase): void {
   router.get(`${PATH}:id/void/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
-    const invoice = await readInvoice(deps, view.session.caller, parsePathId(c.req.param("id")));
+    const invoice = await readInvoice(service, view.session.caller, parsePathId(c.req.param("id")));
     const isAllowed = VOIDABLE.includes(invoice.status);
     const error = isAllowed ? null : view.words.invoicesPage.noActions;
     const form = newForm(shownOf(invoice));
@@ -99,20 +99,20 @@ function addVoid({ deps, root, router, signedIn, actorForm, page }: ConsoleBase)
       const parsed = VoidInputSchema.safeParse({ reason });
       if (!parsed.success) throw validationError(issuesOf(parsed.error));
       const scope = scopeOf("/invoices/{pk}/void/", id);
-      const current = shownOf(await readInvoice(deps, caller, id));
+      const current = shownOf(await readInvoice(service, caller, id));
       const isReplayed = await submitOnce(
-        deps,
+        service,
         view,
         form,
         { scope, input: parsed.data, current },
-        (request) => voidInvoice(deps, { ...request, id }, parsed.data.reason),
+        (request) => voidInvoice(service, { ...request, id }, parsed.data.reason),
       );
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {
       const problem = problemOf(c, thrown);
       const { reason: label, invoicesPage: { voidUnknown } } = view.words;
       const error = explainAction(view, problem, voidUnknown, { reason: label });
-      const invoice = await readAfter(problem, error, readInvoice(deps, caller, id));
+      const invoice = await readAfter(problem, error, readInvoice(service, caller, id));
       const next = formAfter(form, problem, shownOf(invoice));
       return page(c, <VoidPage {...{ view, invoice, error, reason }} form={next} />, 400);
     }
@@ -132,11 +132,11 @@ interface Shown {
   timeline: TimelineView;
 }
 
-async function readAll(deps: InvoiceDeps, caller: Caller, id: string): Promise<Shown> {
-  const invoice = await readInvoice(deps, caller, id);
+async function readAll(service: Service, caller: Caller, id: string): Promise<Shown> {
+  const invoice = await readInvoice(service, caller, id);
   const filter = { invoice_id: id, limit: MAX_PAYMENTS };
-  const { payments } = await readPaymentPage(deps, caller, filter);
-  const timeline = await readTimeline(deps, caller, "invoice", id, TIMELINE_LIMITS);
+  const { payments } = await readPaymentPage(service, caller, filter);
+  const timeline = await readTimeline(service, caller, "invoice", id, TIMELINE_LIMITS);
   return { invoice, payments, timeline };
 }
 

@@ -39,7 +39,7 @@ const FILTERS = [
   "to",
 ];
 
-export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addInvoices({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const filters = readFilters(c.req.url, FILTERS);
@@ -50,7 +50,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
       return page(c, <InvoicesPage {...none} errors={issuesOf(parsed.error)} />, 400);
     }
     try {
-      const { invoices, next } = await readInvoicePage(deps, view.session.caller, parsed.data);
+      const { invoices, next } = await readInvoicePage(service, view.session.caller, parsed.data);
       const found = { view, filters, invoices, next: next && encodeWalkCursor(next), errors: [] };
       return page(c, <InvoicesPage {...found} isFirst={cursor === undefined} />);
     } catch (thrown) {
@@ -62,8 +62,8 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
     const { session } = await signedIn(c);
     const parsed = InvoiceListQuery.safeParse(toApiQuery(readFilters(c.req.url, FILTERS)));
     if (!parsed.success) throw validationError(issuesOf(parsed.error));
-    const source = invoiceSource(deps, session.caller, parsed.data);
-    return await sendFile(c, deps.exports, "invoices", { ...source, hasByteOrderMark: true });
+    const source = invoiceSource(service, session.caller, parsed.data);
+    return await sendFile(c, service.exports, "invoices", { ...source, hasByteOrderMark: true });
   });
 }
 

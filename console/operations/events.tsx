@@ -21,13 +21,13 @@ import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/events/";
 
-export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addEvents({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
     const query = readFields(c, ["resource", "from", "to"]);
     const names = namesOf(c);
-    const { events, next } = await listEvents(deps, view.session.caller, {
+    const { events, next } = await listEvents(service, view.session.caller, {
       ...timesOf(query),
       names: names.length > 0 ? names : null,
       resourceId: query.resource === "" ? null : parseResource(query.resource),
@@ -77,8 +77,8 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const event = await readEvent(deps, view.session.caller, id);
-    const deliveries = await listEventDeliveries(deps, view.session.caller, id);
+    const event = await readEvent(service, view.session.caller, id);
+    const deliveries = await listEventDeliveries(service, view.session.caller, id);
     const message = c.req.query("done") ? view.words.resent : null;
     return page(c, <EventPage {...{ view, event, deliveries, message }} />);
   });

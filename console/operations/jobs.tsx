@@ -32,13 +32,13 @@ const PATH = "/jobs/";
 
 const FIELDS = ["status", "task"] as const;
 
-export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
-  const startedAt = new Date(deps.clock());
+export function addJobs({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
+  const startedAt = new Date(service.clock());
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const query = readFields(c, FIELDS);
-    const { jobs, next } = await listJobs(deps, view.session.caller, {
+    const { jobs, next } = await listJobs(service, view.session.caller, {
       task: query.task || null,
       status: choose(JOB_STATUSES, query.status),
       limit: PAGE_SIZE,
@@ -50,13 +50,13 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
 
   router.get(`${PATH}schedule/`, async (c) => {
     const view = await signedIn(c);
-    const tasks = await readSchedule(deps, view.session.caller, startedAt);
+    const tasks = await readSchedule(service, view.session.caller, startedAt);
     return page(c, <SchedulePage view={view} tasks={tasks} />);
   });
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
-    const job = await readJob(deps, view.session.caller, parsePathId(c.req.param("id")));
+    const job = await readJob(service, view.session.caller, parsePathId(c.req.param("id")));
     const message = c.req.query("done") ? view.words.retried : null;
     return page(c, <JobPage view={view} job={job} message={message} />);
   });
@@ -65,7 +65,7 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
     const { session } = await signedIn(c);
     await formOf(c, session);
     const id = parsePathId(c.req.param("id"));
-    await retryJob(deps, session.caller, id);
+    await retryJob(service, session.caller, id);
     return c.redirect(`${root}${PATH}${id}/?done=retry`, 303);
   });
 }

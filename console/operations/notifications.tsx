@@ -36,13 +36,13 @@ const PATH = "/notifications/";
 const FIELDS = ["status", "order", "from", "to"] as const;
 
 export function addNotifications(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { service, root, router, signedIn, formOf, page } = base;
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const query = readFields(c, FIELDS);
     const status = choose(NOTIFICATION_STATUSES, query.status);
-    const { notifications, next } = await listNotifications(deps, view.session.caller, {
+    const { notifications, next } = await listNotifications(service, view.session.caller, {
       ...timesOf(query),
       ...status && { status: [status] },
       ...query.order && { order_id: query.order },
@@ -56,7 +56,7 @@ export function addNotifications(base: ConsoleBase): void {
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const notification = await readNotification(deps, view.session.caller, id);
+    const notification = await readNotification(service, view.session.caller, id);
     const message = c.req.query("done") ? view.words.replayed : null;
     return page(c, <NotificationPage {...{ view, notification, message }} />);
   });
@@ -65,7 +65,7 @@ export function addNotifications(base: ConsoleBase): void {
     const { session } = await signedIn(c);
     await formOf(c, session);
     const id = parsePathId(c.req.param("id"));
-    await replayNotification(deps, session.caller, id);
+    await replayNotification(service, session.caller, id);
     return c.redirect(`${root}${PATH}${id}/?done=replay`, 303);
   });
 }

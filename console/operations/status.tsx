@@ -17,13 +17,13 @@ import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/status/";
 
-export function addStatus({ deps, router, signedIn, page }: ConsoleBase): void {
-  const startedAt = new Date(deps.clock());
+export function addStatus({ service, router, signedIn, page }: ConsoleBase): void {
+  const startedAt = new Date(service.clock());
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const status = await readStatus(deps, view.session.caller, startedAt);
-    const database = await readDatabaseState(deps, view.session.caller);
-    return page(c, <StatusPage {...{ view, status, database }} settings={deps.settings} />);
+    const status = await readStatus(service, view.session.caller, startedAt);
+    const database = await readDatabaseState(service, view.session.caller);
+    return page(c, <StatusPage {...{ view, status, database }} settings={service.settings} />);
   });
 }
 

@@ -36,11 +36,11 @@ export function addWebhookForms(base: ConsoleBase): void {
   addDeletion(base);
 }
 
-function addCreation({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+function addCreation({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}new/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
-    const form = { ...EMPTY, id: newFormId(deps) };
+    const form = { ...EMPTY, id: newFormId(service) };
     return page(c, <EndpointForm view={view} endpoint={null} form={form} error={null} />);
   });
 
@@ -50,7 +50,7 @@ function addCreation({ deps, root, router, signedIn, formOf, page }: ConsoleBase
     requireActor(view.session);
     try {
       const input = parseInput(form);
-      const { body: created } = await createWebhookEndpoint(deps, view.session.caller, input, {
+      const { body: created } = await createWebhookEndpoint(service, view.session.caller, input, {
         formId: form.id,
       });
       c.env.resourceId = created.id;
@@ -76,12 +76,12 @@ function addCreation({ deps, root, router, signedIn, formOf, page }: ConsoleBase
   });
 }
 
-function addEditing({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+function addEditing({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/edit/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
     const id = parsePathId(c.req.param("id"));
-    const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
+    const endpoint = await readWebhookEndpoint(service, view.session.caller, id);
     const form = valuesOf(endpoint);
     return page(c, <EndpointForm view={view} endpoint={endpoint} form={form} error={null} />);
   });
@@ -91,10 +91,10 @@ function addEditing({ deps, root, router, signedIn, formOf, page }: ConsoleBase)
     const form = formValues(await formOf(c, view.session));
     requireActor(view.session);
     const id = parsePathId(c.req.param("id"));
-    const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
+    const endpoint = await readWebhookEndpoint(service, view.session.caller, id);
     try {
       const shownAt = parseShownAt(form.shownAt);
-      await updateWebhookEndpoint(deps, view.session.caller, id, parseChanges(form), shownAt);
+      await updateWebhookEndpoint(service, view.session.caller, id, parseChanges(form), shownAt);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.status !== 400) throw thrown;
       const error = explain(view, recordError(thrown, c.env), labelsOf(view));
@@ -104,13 +104,13 @@ function addEditing({ deps, root, router, signedIn, formOf, page }: ConsoleBase)
   });
 }
 
-function addDeletion({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+function addDeletion({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/delete/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
     const { remove, removeEffect } = view.words.webhooksPage;
     const id = parsePathId(c.req.param("id"));
-    const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
+    const endpoint = await readWebhookEndpoint(service, view.session.caller, id);
     const props = { view, endpoint, name: remove, effect: removeEffect };
     return page(c, <ConfirmEndpointPage {...props} action="delete" />);
   });
@@ -118,7 +118,7 @@ function addDeletion({ deps, root, router, signedIn, formOf, page }: ConsoleBase
   router.post(`${PATH}:id/delete/`, async (c) => {
     const { session } = await signedIn(c);
     await formOf(c, session);
-    await deleteWebhookEndpoint(deps, session.caller, parsePathId(c.req.param("id")));
+    await deleteWebhookEndpoint(service, session.caller, parsePathId(c.req.param("id")));
     return c.redirect(`${root}${PATH}?done=removed`, 303);
   });
 }

@@ -39,12 +39,12 @@ import type { SignedInView, View } from "../shared/session.ts";
 const PATH = "/webhooks/";
 
 export function addWebhooks(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { service, root, router, signedIn, formOf, page } = base;
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const isFailing = c.req.query("health") === "failing";
-    const { endpoints, next } = await listWebhookEndpoints(deps, view.session.caller, {
+    const { endpoints, next } = await listWebhookEndpoints(service, view.session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
       isFailing,
@@ -63,7 +63,7 @@ export function addWebhooks(base: ConsoleBase): void {
     const { from } = await formOf(c, session);
     const id = parsePathId(c.req.param("id"));
     const delivery = parsePathId(c.req.param("delivery"));
-    await resendWebhookDelivery(deps, session.caller, id, delivery);
+    await resendWebhookDelivery(service, session.caller, id, delivery);
     const back = from === "event" ? `/events/${delivery}/` : `${PATH}${id}/`;
     return c.redirect(`${root}${back}?done=resent`, 303);
   });
@@ -72,7 +72,7 @@ export function addWebhooks(base: ConsoleBase): void {
     const view = await signedIn(c);
     await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
-    const test = await testWebhookEndpoint(deps, view.session.caller, id);
+    const test = await testWebhookEndpoint(service, view.session.caller, id);
     return await showEndpoint(base, c, view, id, { test });
   });
 
@@ -81,7 +81,7 @@ export function addWebhooks(base: ConsoleBase): void {
       const { session } = await signedIn(c);
       await formOf(c, session);
       const id = parsePathId(c.req.param("id"));
-      await updateWebhookEndpoint(deps, session.caller, id, { enabled: action === "enable" });
+      await updateWebhookEndpoint(service, session.caller, id, { enabled: action === "enable" });
       return c.redirect(`${root}${PATH}${id}/?done=${action}d`, 303);
     });
   }
@@ -89,11 +89,11 @@ export function addWebhooks(base: ConsoleBase): void {
   addRotation(base);
 }
 
-function addRotation({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+function addRotation({ service, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/rotate-secret/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
+    const endpoint = await readWebhookEndpoint(service, view.session.caller, id);
     return page(
       c,
       <ConfirmEndpointPage
@@ -111,7 +111,7 @@ function addRotation({ deps, root, router, signedIn, formOf, page }: ConsoleBase
     const { shown_at } = await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
     const shownAt = parseShownAt(shown_at);
-    const { body } = await rotateWebhookSecret(deps, view.session.caller, id, { shownAt });
+    const { body } = await rotateWebhookSecret(service, view.session.caller, id, { shownAt });
     const back = `${root}${PATH}${id}/`;
     return page(
       c,
@@ -172,7 +172,7 @@ const EndpointsPage: FC<EndpointsProps> = ({ view, isFailing, endpoints, next, m
 };
 
 async function showEndpoint(
-  { deps, page }: ConsoleBase,
+  { service, page }: ConsoleBase,
   c: ConsoleContext,
   view: SignedInView,
   id: string,
@@ -181,8 +181,8 @@ async function showEndpoint(
   const { words, session } = view;
   const { response, statuses } = words.webhooksPage;
   const status = choose(DELIVERY_STATUSES, c.req.query("status"));
-  const endpoint = await readWebhookEndpoint(deps, session.caller, id);
-  const { deliveries, next } = await listWebhookDeliveries(deps, session.caller, id, {
+  const endpoint = await readWebhookEndpoint(service, session.caller, id);
+  const { deliveries, next } = await listWebhookDeliveries(service, session.caller, id, {
     status,
     limit: PAGE_SIZE,
     before: cursorOf(c),

@@ -2,20 +2,15 @@
 
 import { wholeRupiah } from "../shared/format.ts";
 import type { Caller } from "../../core/auth/caller.ts";
+import type { Service } from "../../core/service.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { MAX_SERIES } from "../shared/chart.tsx";
 
 export const ZONE = "Asia/Jakarta";
 
 /** The days of the chart, with today. */
 export const CHART_DAYS = 30;
-
-interface StatsDeps {
-  database: Database;
-  clock: Clock;
-}
 
 /** The figures of a day, in whole rupiah and numbers of payments. */
 export interface DayFigures {
@@ -41,10 +36,10 @@ export interface Comparison {
   lastWeek: DayFigures;
 }
 
-export async function readComparison(deps: StatsDeps, caller: Caller): Promise<Comparison> {
-  const { start, end } = today(deps.clock);
+export async function readComparison(service: Service, caller: Caller): Promise<Comparison> {
+  const { start, end } = today(service.clock);
   const read = async (daysAgo: number) =>
-    await readPaymentStats(deps, caller, {
+    await readPaymentStats(service, caller, {
       from: instantText(start.subtract({ days: daysAgo })),
       to: instantText(end.subtract({ days: daysAgo })),
       interval: "day",
@@ -85,13 +80,13 @@ export interface Volumes {
   series: { type: string | null; values: bigint[] }[];
 }
 
-export async function readVolumes(deps: StatsDeps, caller: Caller): Promise<Volumes> {
-  const { start, end } = today(deps.clock);
+export async function readVolumes(service: Service, caller: Caller): Promise<Volumes> {
+  const { start, end } = today(service.clock);
   const days = Array.from(
     { length: CHART_DAYS },
     (_, index) => new Date(start.subtract({ days: CHART_DAYS - 1 - index }).epochMilliseconds),
   );
-  const { rows } = await readPaymentStats(deps, caller, {
+  const { rows } = await readPaymentStats(service, caller, {
     from: days[0]!.toISOString(),
     to: instantText(end),
     interval: "day",

@@ -7,7 +7,7 @@ import type { PaymentSummary } from "../../core/payments/views.ts";
 import { readStatsTime } from "../../core/reports/stats.ts";
 import { type Attention, MAX_ATTENTION, readAttention } from "../../core/status/attention.ts";
 import { listAttention } from "./attention.ts";
-import type { ConsoleBase, ConsoleDeps } from "../shared/base.tsx";
+import type { ConsoleBase, ConsoleService } from "../shared/base.tsx";
 import { StackedChart } from "../shared/chart.tsx";
 import { Card } from "../shared/elements.tsx";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
@@ -28,15 +28,15 @@ const NEWEST = 10;
 
 const HOUR_MS = 3_600_000;
 
-export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
-  const readStats = cacheStats(deps);
+export function addOverview({ service, router, signedIn, page }: ConsoleBase): void {
+  const readStats = cacheStats(service);
 
   router.get("/", async (c) => {
     const view = await signedIn(c);
     const { caller } = view.session;
     const stats = await readStats(caller);
-    const attention = await readAttention(deps, caller);
-    const { payments } = await listPayments(deps, caller, { limit: NEWEST, after: null });
+    const attention = await readAttention(service, caller);
+    const { payments } = await listPayments(service, caller, { limit: NEWEST, after: null });
     return page(c, <OverviewPage {...{ view, stats, attention, payments }} />);
   });
 }
@@ -51,19 +51,19 @@ interface Stats {
  * an update of the statistics (once a minute), or when a new hour begins. All staff and viewers
  * see the same figures.
  */
-function cacheStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
+function cacheStats(service: ConsoleService): (caller: Caller) => Promise<Stats | null> {
   let known: { key: string; stats: Promise<Stats> } | null = null;
 
   async function read(caller: Caller): Promise<Stats> {
-    const comparison = await readComparison(deps, caller);
-    return { comparison, volumes: await readVolumes(deps, caller) };
+    const comparison = await readComparison(service, caller);
+    return { comparison, volumes: await readVolumes(service, caller) };
   }
 
   /** Null while the service counts all payments, at first or after a reset. */
   return async (caller) => {
-    const asOf = await readStatsTime(deps, caller);
+    const asOf = await readStatsTime(service, caller);
     if (asOf === null) return null;
-    const key = `${asOf.toISOString()} ${Math.floor(deps.clock() / HOUR_MS)}`;
+    const key = `${asOf.toISOString()} ${Math.floor(service.clock() / HOUR_MS)}`;
     if (known?.key !== key) {
       const reading = { key, stats: read(caller) };
       known = reading;

@@ -10,7 +10,6 @@ import {
   denyPayment,
   expirePayment,
 } from "../../core/payments/actions.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
 import { type PaymentView, shownOf } from "../../core/payments/views.ts";
@@ -33,16 +32,17 @@ import {
 import type { FieldLabels } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
 import type { SignedInView, View } from "../shared/session.ts";
+import type { Service } from "../../core/service.ts";
 import { readPaymentFor, unknownOutcomes } from "./payment.tsx";
 import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPaymentActions(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm, page } = base;
+  const { service, root, router, signedIn, actorForm, page } = base;
   for (const action of PAYMENT_ACTIONS) {
     router.get(`/payments/:id/${action}/`, async (c) => {
       const view = await signedIn(c);
       requireActor(view.session);
-      const payment = await readPaymentFor(deps, view, parsePathId(c.req.param("id")));
+      const payment = await readPaymentFor(service, view, parsePathId(c.req.param("id")));
       const isAllowed = payment.allowed_actions.includes(action);
       const form = {
         ...newForm(shownOf(payment)),
@@ -65,20 +65,20 @@ export function addPaymentActions(base: ConsoleBase): void {
       try {
         const input = inputOf(action, form);
         const scope = scopeOf(`/payments/{pk}/${action}/`, id);
-        const current = shownOf(await readPaymentFor(deps, view, id));
+        const current = shownOf(await readPaymentFor(service, view, id));
         const isReplayed = await submitOnce(
-          deps,
+          service,
           view,
           form,
           { scope, input, current },
-          (request) => act(deps, { ...request, id }, action, input),
+          (request) => act(service, { ...request, id }, action, input),
         );
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
         const labels = labelsOf(view, action);
         const error = explainAction(view, problem, view.words.outcomeUnknown, labels);
-        const payment = await readAfter(problem, error, readPaymentFor(deps, view, id));
+        const payment = await readAfter(problem, error, readPaymentFor(service, view, id));
         const next = formAfter(form, problem, shownOf(payment));
         return page(c, <ActionPage {...{ view, payment, action, error }} form={next} />, 400);
       }
@@ -93,24 +93,24 @@ function labelsOf({ words }: View, action: PaymentAction): FieldLabels {
 
 /** Does what the API does for the same action. */
 async function act(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
   action: PaymentAction,
   input: ActionInput,
 ): Promise<RequestResult<unknown>> {
   switch (action) {
     case "cancel":
-      return await cancelPayment(deps, request);
+      return await cancelPayment(service, request);
     case "expire":
-      return await expirePayment(deps, request);
+      return await expirePayment(service, request);
     case "approve":
-      return await approvePayment(deps, request);
+      return await approvePayment(service, request);
     case "deny":
-      return await denyPayment(deps, request);
+      return await denyPayment(service, request);
     case "capture":
-      return await capturePayment(deps, request, input);
+      return await capturePayment(service, request, input);
     case "refund":
-      return await refundPayment(deps, request, { ...input, direct: false });
+      return await refundPayment(service, request, { ...input, direct: false });
   }
 }
 

@@ -25,13 +25,13 @@ const MAX_NOTIFICATIONS = 8;
 const MAX_CHARACTERS = 3_000;
 
 export function addGatewayResponses(
-  { deps, router, signedIn, actorForm, page }: ConsoleBase,
+  { service, router, signedIn, actorForm, page }: ConsoleBase,
 ): void {
   const path = "/payments/:id/gateway/";
 
   async function readAll(view: SignedInView, id: string) {
-    const payment = await readPaymentFor(deps, view, id);
-    const { notifications } = await listNotifications(deps, view.session.caller, {
+    const payment = await readPaymentFor(service, view, id);
+    const { notifications } = await listNotifications(service, view.session.caller, {
       order_id: payment.order_id,
       limit: MAX_NOTIFICATIONS,
       after: null,
@@ -50,7 +50,7 @@ export function addGatewayResponses(
     c.env.isAuditExempt = true;
     const id = parsePathId(c.req.param("id"));
     try {
-      const { gateway_response } = await getStatus(deps, view.session.caller, id);
+      const { gateway_response } = await getStatus(service, view.session.caller, id);
       const response = gateway_response && withoutSecrets(gateway_response as never);
       return page(c, <ResponsesPage {...await readAll(view, id)} response={response} />);
     } catch (thrown) {

@@ -21,7 +21,7 @@ import type { SignedInView } from "../shared/session.ts";
 
 const PATH = "/payments/";
 
-export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addPayments({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const query = readPaymentQuery(c.req.url);
@@ -31,17 +31,20 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
 
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
-    const parsed = parseView(deps, session.caller, { ...readPaymentQuery(c.req.url), cursor: "" });
+    const parsed = parseView(service, session.caller, {
+      ...readPaymentQuery(c.req.url),
+      cursor: "",
+    });
     if ("errors" in parsed) throw validationError(parsed.errors);
-    const source = exportPayments(deps, session.caller, async (after: WalkCursor | null) => {
+    const source = exportPayments(service, session.caller, async (after: WalkCursor | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
     });
-    return await sendFile(c, deps.exports, "payments", { ...source, hasByteOrderMark: true });
+    return await sendFile(c, service.exports, "payments", { ...source, hasByteOrderMark: true });
   });
 
   async function find({ session }: SignedInView, query: PaymentQuery): Promise<Found> {
-    const parsed = parseView(deps, session.caller, query);
+    const parsed = parseView(service, session.caller, query);
     if ("errors" in parsed) return { payments: [], next: null, errors: parsed.errors };
     try {
       const { payments, next } = await parsed.readView(PAGE_SIZE, parsed.start);

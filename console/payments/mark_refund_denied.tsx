@@ -27,11 +27,11 @@ import { readPaymentFor } from "./payment.tsx";
 const PATH = "/payments/:id/refunds/:refund/mark-denied/";
 
 export function addMarkRefundDenied(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm, page } = base;
+  const { service, root, router, signedIn, actorForm, page } = base;
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
-    const payment = await readPaymentFor(deps, view, parsePathId(c.req.param("id")));
+    const payment = await readPaymentFor(service, view, parsePathId(c.req.param("id")));
     const refund = refundOf(payment, c.req.param("refund"));
     const isAllowed = isPendingAtBank(refund);
     const error = isAllowed ? null : view.words.noActions;
@@ -44,22 +44,22 @@ export function addMarkRefundDenied(base: ConsoleBase): void {
     const { view, sent } = await actorForm(c);
     const id = parsePathId(c.req.param("id"));
     const form = readForm(sent);
-    const before = await readPaymentFor(deps, view, id);
+    const before = await readPaymentFor(service, view, id);
     const refund = refundOf(before, c.req.param("refund"));
     try {
       const scope = scopeOf("/refunds/{pk}/mark-denied/", refund.id);
       const isReplayed = await submitOnce(
-        deps,
+        service,
         view,
         form,
         { scope, input: {}, current: shownOf(before) },
-        (request) => markRefundDenied(deps, { ...request, id: refund.id }),
+        (request) => markRefundDenied(service, { ...request, id: refund.id }),
       );
       return redirectAfter(c, `${root}/payments/${id}/?done=mark-denied`, isReplayed);
     } catch (thrown) {
       const problem = problemOf(c, thrown);
       const error = explainAction(view, problem, view.words.outcomeUnknown);
-      const payment = await readAfter(problem, error, readPaymentFor(deps, view, id));
+      const payment = await readAfter(problem, error, readPaymentFor(service, view, id));
       const next = formAfter(form, problem, shownOf(payment));
       return page(c, <MarkPage {...{ view, payment, refund, error }} form={next} />, 400);
     }

@@ -5,7 +5,6 @@ import type { Child, FC } from "hono/jsx";
 import { renderSVG } from "uqr";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import { isPendingAtBank } from "../../core/payments/merge_refunds.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../../core/payments/views.ts";
@@ -19,13 +18,16 @@ import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import type { Service } from "../../core/service.ts";
 import { PaymentStatusLabel } from "./table.tsx";
 
-export function addPayment({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
+export function addPayment(
+  { service, root, router, signedIn, actorForm, page }: ConsoleBase,
+): void {
   router.get("/payments/:id/", async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const shown = await readAll(deps, view, id);
+    const shown = await readAll(service, view, id);
     const message = messageOf(view, c.req.query("done"));
     return page(c, <PaymentPage view={view} {...shown} message={message} />);
   });
@@ -35,11 +37,11 @@ export function addPayment({ deps, root, router, signedIn, actorForm, page }: Co
     c.env.isAuditExempt = true;
     const id = parsePathId(c.req.param("id"));
     try {
-      await getStatus(deps, view.session.caller, id);
+      await getStatus(service, view.session.caller, id);
       return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
     } catch (thrown) {
       const error = explain(view, problemOf(c, thrown));
-      const shown = await readAll(deps, view, id);
+      const shown = await readAll(service, view, id);
       return page(c, <PaymentPage view={view} {...shown} error={error} />, 400);
     }
   });
@@ -50,19 +52,19 @@ interface Shown {
   timeline: TimelineView;
 }
 
-async function readAll(deps: PaymentDeps, view: SignedInView, id: string): Promise<Shown> {
-  const payment = await readPaymentFor(deps, view, id);
+async function readAll(service: Service, view: SignedInView, id: string): Promise<Shown> {
+  const payment = await readPaymentFor(service, view, id);
   const { caller } = view.session;
-  return { payment, timeline: await readTimeline(deps, caller, "payment", id, TIMELINE_LIMITS) };
+  return { payment, timeline: await readTimeline(service, caller, "payment", id, TIMELINE_LIMITS) };
 }
 
 /** The payment with the actions that the user may take. */
 export async function readPaymentFor(
-  deps: PaymentDeps,
+  service: Service,
   { session }: SignedInView,
   id: string,
 ): Promise<PaymentView> {
-  return forCaller(session.caller, await readPayment(deps, session.caller, id));
+  return forCaller(session.caller, await readPayment(service, session.caller, id));
 }
 
 function messageOf({ words }: View, done: string | undefined): string | null {

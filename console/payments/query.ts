@@ -4,7 +4,6 @@ import type { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import type { FieldError } from "../../core/errors.ts";
 import type { WalkCursor } from "../../core/lists/page.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listOwnerlessPayments,
   listUnansweredPayments,
@@ -13,6 +12,7 @@ import {
 import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
 import { issuesOf } from "../shared/explain.ts";
 import { endOfDay, startOfDay } from "../shared/days.ts";
+import type { Service } from "../../core/service.ts";
 
 /** The columns of the table, in their order. */
 export const COLUMNS = [
@@ -110,32 +110,32 @@ export type ReadView = (limit: number, after: WalkCursor | null) => Promise<Paym
 
 /** How the payments of a view are read; or what is wrong with its filters. */
 export function parseView(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   query: PaymentQuery,
 ): { readView: ReadView; start: WalkCursor | null } | { errors: FieldError[] } {
   const parsed = PaymentListQuery.safeParse(toApiQuery(query));
   if (!parsed.success) return { errors: issuesOf(parsed.error) };
   const { cursor = null, ...filters } = parsed.data;
-  return { readView: viewReader(deps, caller, query, filters), start: cursor };
+  return { readView: viewReader(service, caller, query, filters), start: cursor };
 }
 
 function viewReader(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   { outcome, owner }: PaymentQuery,
   filters: Omit<z.output<typeof PaymentListQuery>, "cursor">,
 ): ReadView {
   if (outcome === "unknown") {
-    return (limit, after) => listUnansweredPayments(deps, caller, { limit, after });
+    return (limit, after) => listUnansweredPayments(service, caller, { limit, after });
   }
   if (owner === "none") {
-    return (limit, after) => listOwnerlessPayments(deps, caller, { limit, after });
+    return (limit, after) => listOwnerlessPayments(service, caller, { limit, after });
   }
   return (limit, after) => {
     // A search has one page.
     const size = filters.q === undefined ? limit : filters.limit;
-    return findPayments(deps, caller, { ...filters, limit: size, cursor: after ?? undefined });
+    return findPayments(service, caller, { ...filters, limit: size, cursor: after ?? undefined });
   };
 }
 

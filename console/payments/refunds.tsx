@@ -12,12 +12,12 @@ import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
 
 const PATH = "/refunds/";
 
-export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase): void {
+export function addRefunds({ service, root, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
     const status = choose(REFUND_STATUSES, c.req.query("status"));
-    const { refunds, next } = await readRefundPage(deps, view.session.caller, {
+    const { refunds, next } = await readRefundPage(service, view.session.caller, {
       ...filterBy(status),
       limit: PAGE_SIZE,
       cursor: cursorOf(c) ?? undefined,
@@ -55,8 +55,8 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
     const status = choose(REFUND_STATUSES, c.req.query("status"));
-    const source = refundSource(deps, session.caller, filterBy(status));
-    return await sendFile(c, deps.exports, "refunds", { ...source, hasByteOrderMark: true });
+    const source = refundSource(service, session.caller, filterBy(status));
+    return await sendFile(c, service.exports, "refunds", { ...source, hasByteOrderMark: true });
   });
 }
 

@@ -30,21 +30,21 @@ const PATH = "/reconciliations/";
 const MAX_TEXT = 60;
 
 export function addDifferences(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm } = base;
+  const { service, root, router, signedIn, actorForm } = base;
 
   router.get(`${PATH}:id/export/`, async (c) => {
     const { session } = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const source = exportDifferences(deps, session.caller, id, listFilterOf(filterOf(c)));
+    const source = exportDifferences(service, session.caller, id, listFilterOf(filterOf(c)));
     const file = { ...source, hasByteOrderMark: true };
-    return await sendFile(c, deps.exports, `reconciliation_${id}_differences`, file);
+    return await sendFile(c, service.exports, `reconciliation_${id}_differences`, file);
   });
 
   router.post(`${PATH}:id/check/`, async (c) => {
     const { view: { session }, sent } = await actorForm(c);
     const id = parsePathId(c.req.param("id"));
     const payment = parsePathId(String(sent.payment_id));
-    await getStatus(deps, session.caller, payment);
+    await getStatus(service, session.caller, payment);
     const search = searchAfter(sent, { done: "checked", payment });
     return c.redirect(`${root}${PATH}${id}/?${search}`, 303);
   });
@@ -55,7 +55,7 @@ export function addDifferences(base: ConsoleBase): void {
       const { view: { session }, sent } = await actorForm(c);
       const id = parsePathId(c.req.param("id"));
       const number = parseDifferenceId(String(sent.difference));
-      const { isChanged } = await mark(deps, session.caller, id, number);
+      const { isChanged } = await mark(service, session.caller, id, number);
       c.env.isAuditExempt = !isChanged;
       const message = { done: isChanged ? done : "unchanged", difference: String(number) };
       return c.redirect(`${root}${PATH}${id}/?${searchAfter(sent, message)}`, 303);

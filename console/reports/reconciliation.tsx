@@ -4,7 +4,6 @@ import type { Child, FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { type JobView, readJob } from "../../core/jobs/read.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { writeCsv } from "../../core/reports/csv.ts";
 import {
   type DifferenceResult,
@@ -26,6 +25,7 @@ import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { PAGE_SIZE } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
+import type { Service } from "../../core/service.ts";
 import {
   addressOf,
   countDifferences,
@@ -45,31 +45,31 @@ const PATH = "/reconciliations/";
 const MAX_DAYS = 62;
 
 export function addReconciliation(base: ConsoleBase): void {
-  const { deps, router, signedIn, page } = base;
+  const { service, router, signedIn, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
-    const reconciliation = await readReconciliation(deps, caller, id);
+    const reconciliation = await readReconciliation(service, caller, id);
     if (reconciliation.status !== "succeeded") {
-      const job = await findJob(deps, caller, reconciliation.job_id);
+      const job = await findJob(service, caller, reconciliation.job_id);
       return page(c, <ProgressPage {...{ view, reconciliation, job }} />);
     }
     const filter = filterOf(c);
-    const found = await listDifferences(deps, caller, id, {
+    const found = await listDifferences(service, caller, id, {
       ...listFilterOf(filter),
       after: filter.after,
       limit: PAGE_SIZE,
     });
-    const message = await messageOf(deps, view, c, id);
+    const message = await messageOf(service, view, c, id);
     return page(c, <ResultPage {...{ view, reconciliation, filter, message, ...found }} />);
   });
 
   router.get(`${PATH}:id/days.csv/`, async (c) => {
     const { session } = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const reconciliation = await readReconciliation(deps, session.caller, id);
+    const reconciliation = await readReconciliation(service, session.caller, id);
     const { days } = reconciliation;
     // A file without fees or net amounts has empty cells, so that its columns are always the same.
     const sum = (column: ReportColumn, amount: string) =>
@@ -92,9 +92,9 @@ function hasColumn({ columns }: ReconciliationView, column: ReportColumn): boole
 }
 
 /** Null: the job was deleted after its retention period. */
-async function findJob(deps: PaymentDeps, caller: Caller, id: string): Promise<JobView | null> {
+async function findJob(service: Service, caller: Caller, id: string): Promise<JobView | null> {
   try {
-    return await readJob(deps, caller, id);
+    return await readJob(service, caller, id);
   } catch (error) {
     if (error instanceof ServiceError && error.code === "not_found") return null;
     throw error;
@@ -103,7 +103,7 @@ async function findJob(deps: PaymentDeps, caller: Caller, id: string): Promise<J
 
 /** What the last form did. */
 async function messageOf(
-  deps: PaymentDeps,
+  service: Service,
   view: SignedInView,
   c: ConsoleContext,
   id: string,
@@ -114,10 +114,10 @@ async function messageOf(
   if (done === "taking_over") return words.takingOver;
   if (difference !== undefined) {
     const number = parseDifferenceId(difference);
-    return markMessage(view, await readDifference(deps, view.session.caller, id, number), done);
+    return markMessage(view, await readDifference(service, view.session.caller, id, number), done);
   }
   if (done !== "checked" || paymentId === undefined) return null;
-  const payment = await readPaymentFor(deps, view, parsePathId(paymentId));
+  const payment = await readPaymentFor(service, view, parsePathId(paymentId));
   const amount = payment.captured_amount ?? payment.gross_amount;
   const status = view.words.statuses[payment.transaction_status];
   return `${words.checked} ${payment.order_id}: ${status}, ${rupiah(amount)}.`;

@@ -25,7 +25,7 @@ import { readUpload } from "./upload.ts";
 
 const PATH = "/reconciliations/";
 
-export function addReconciliations({ deps, root, router, signedIn, page }: ConsoleBase): void {
+export function addReconciliations({ service, root, router, signedIn, page }: ConsoleBase): void {
   router.get(
     "/upload.js/",
     createFixedResponse({
@@ -37,7 +37,7 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { reconciliations, next } = await listReconciliations(deps, view.session.caller, {
+    const { reconciliations, next } = await listReconciliations(service, view.session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
     });
@@ -62,7 +62,7 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
     const columns = columnsOf(fields);
     const isConfirmed = fields.get("confirm_checks") === "true";
     try {
-      const { reconciliation, isQueued } = await uploadReport(deps, caller, file, {
+      const { reconciliation, isQueued } = await uploadReport(service, caller, file, {
         columns,
         isConfirmed,
       });
@@ -75,7 +75,7 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
       const words = view.words.reconciliationPage;
       const labels = { body: words.file, file: words.file, columns: words.options };
       const error = `${words.nothingUsed} ${explain(view, problem, labels)}`;
-      const { reconciliations, next } = await listReconciliations(deps, caller, {
+      const { reconciliations, next } = await listReconciliations(service, caller, {
         limit: PAGE_SIZE,
         before: null,
       });

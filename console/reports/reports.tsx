@@ -41,16 +41,16 @@ const DEFAULT_DAYS = 30;
 const PAGE_ROWS = 40;
 const MAX_GROUPS = 20;
 
-export function addReports({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addReports({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const query = readReportQuery(c, deps.clock());
+    const query = readReportQuery(c, service.clock());
     try {
-      const stats = await readPaymentStats(deps, view.session.caller, toInput(query));
+      const stats = await readPaymentStats(service, view.session.caller, toInput(query));
       const interval = chartInterval(stats);
       const chart = interval === query.interval || interval === null
         ? stats
-        : await readPaymentStats(deps, view.session.caller, { ...toInput(query), interval });
+        : await readPaymentStats(service, view.session.caller, { ...toInput(query), interval });
       return page(c, <ReportsPage {...{ view, query, stats, chart }} error={null} />);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
@@ -61,8 +61,8 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
 
   router.get(`${PATH}totals.csv/`, async (c) => {
     const { session } = await signedIn(c);
-    const query = readReportQuery(c, deps.clock());
-    const stats = await readPaymentStats(deps, session.caller, toInput(query));
+    const query = readReportQuery(c, service.clock());
+    const stats = await readPaymentStats(service, session.caller, toInput(query));
     return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
   });
 }

@@ -5,7 +5,6 @@
 
 import type { FC } from "hono/jsx";
 import { requireStaff } from "../../core/auth/caller.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   type DifferenceView,
   readDifference,
@@ -18,19 +17,20 @@ import { ConfirmPage, newForm, problemOf } from "../shared/confirm.tsx";
 import { explain } from "../shared/explain.ts";
 import { rupiah } from "../shared/format.ts";
 import type { SignedInView } from "../shared/session.ts";
+import type { Service } from "../../core/service.ts";
 import { nameOfOrder } from "./differences.tsx";
 
 const PATH = "/reconciliations/";
 
 export function addTakeOver(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm, page } = base;
+  const { service, root, router, signedIn, actorForm, page } = base;
 
   router.get(`${PATH}:id/take-over/`, async (c) => {
     const view = await signedIn(c);
     requireStaff(view.session.caller);
     const id = parsePathId(c.req.param("id"));
     const number = numberOf({ difference: c.req.query("difference") ?? "" });
-    const difference = await readChosen(deps, view, id, number);
+    const difference = await readChosen(service, view, id, number);
     return page(c, <TakeOverPage {...{ view, id, difference, error: null }} />);
   });
 
@@ -43,16 +43,16 @@ export function addTakeOver(base: ConsoleBase): void {
     const number = numberOf(sent);
     try {
       if (number === null) {
-        await takeOverMissing(deps, caller, id);
+        await takeOverMissing(service, caller, id);
         return c.redirect(`${root}${PATH}${id}/?done=taking_over`, 303);
       }
-      const { isChanged } = await takeOverDifference(deps, caller, id, number);
+      const { isChanged } = await takeOverDifference(service, caller, id, number);
       c.env.isAuditExempt = !isChanged;
       const done = isChanged ? "taken_over" : "unchanged";
       return c.redirect(`${root}${PATH}${id}/?done=${done}&difference=${number}`, 303);
     } catch (thrown) {
       const error = explain(view, problemOf(c, thrown));
-      const difference = await readChosen(deps, view, id, number);
+      const difference = await readChosen(service, view, id, number);
       return page(c, <TakeOverPage {...{ view, id, difference, error }} />, 400);
     }
   });
@@ -65,13 +65,13 @@ function numberOf({ difference = "" }: Form): number | null {
 
 /** Throws a 404 if there is no such reconciliation or difference. */
 async function readChosen(
-  deps: PaymentDeps,
+  service: Service,
   { session: { caller } }: SignedInView,
   id: string,
   number: number | null,
 ): Promise<DifferenceView | null> {
-  if (number !== null) return await readDifference(deps, caller, id, number);
-  await readReconciliation(deps, caller, id);
+  if (number !== null) return await readDifference(service, caller, id, number);
+  await readReconciliation(service, caller, id);
   return null;
 }
 

@@ -6,28 +6,18 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Child, FC } from "hono/jsx";
 import { routePath } from "hono/route";
-import type { AuditDeps } from "../../core/audit/read.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import { findSession, type OpenSession } from "../../core/auth/console_sessions.ts";
-import type { KeyDeps } from "../../core/auth/manage_keys.ts";
 import type { AddressList } from "../../core/config/address_list.ts";
-import type { RetentionDays } from "../../core/config/config.ts";
 import type { ShownSetting } from "../../core/config/describe.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
-import type { GatewayClient } from "../../core/gateway/client.ts";
-import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
-import type { RetryDeps } from "../../core/jobs/retry.ts";
-import type { NotificationDeps } from "../../core/notifications/receive.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { Exports } from "../../core/reports/export_stream.ts";
-import type { DatabaseStateDeps } from "../../core/status/database_state.ts";
-import type { StatusDeps } from "../../core/status/status.ts";
-import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { clientAddress, type RateLimit } from "../../http/middleware/rate_limit.ts";
 import { rejectsNext, RETRY_AFTER_SECONDS } from "../../http/middleware/shed_load.ts";
 import { recordError } from "../../http/problems/render.ts";
 import type { AppEnv } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { ConsoleProblem, explain } from "./explain.ts";
 import { Frame } from "./frame.tsx";
 import {
@@ -38,20 +28,13 @@ import {
   type View,
   viewOf,
 } from "./session.ts";
+import type { Load } from "../../core/status/load.ts";
+import type { Migration } from "../../db/migrations/migrate.ts";
 
-export interface ConsoleDeps
-  extends
-    PaymentDeps,
-    InvoiceDeps,
-    NotificationDeps,
-    WebhookDeps,
-    RetryDeps,
-    KeyDeps,
-    AuditDeps,
-    StatusDeps,
-    DatabaseStateDeps {
-  keep: RetentionDays;
-  gateway: GatewayClient;
+/** The service, and what only the console needs. */
+export interface ConsoleService extends Service {
+  load: Load;
+  migrations: Migration[];
   basePath: string;
   /** The settings that the page of the status shows. */
   settings: ShownSetting[];
@@ -62,7 +45,6 @@ export interface ConsoleDeps
   /** Shared with the API, so that its limits hold for both. */
   exports: Exports;
   trustedProxies: AddressList | null;
-  acceptDevelopmentKeys: boolean;
   /** Signs in without a credential; null except in the embedded default. */
   developmentStaffKey: string | null;
 }
@@ -72,7 +54,7 @@ export type ConsoleContext = Context<AppEnv>;
 export type Form = Record<string, string | File>;
 
 export interface ConsoleBase {
-  deps: ConsoleDeps;
+  service: ConsoleService;
   /** The path of the console, such as `/console`. */
   root: string;
   router: Hono<AppEnv>;
@@ -138,12 +120,12 @@ class SignInRequired extends Error {
   override name = "SignInRequired";
 }
 
-export function createBase(deps: ConsoleDeps): ConsoleBase {
-  const { basePath } = deps;
+export function createBase(service: ConsoleService): ConsoleBase {
+  const { basePath } = service;
   const root = `${basePath}/console`;
 
   async function signedIn(c: ConsoleContext): Promise<SignedInView> {
-    const session = await findLimited(deps, c);
+    const session = await findLimited(service, c);
     if (!session) throw new SignInRequired();
     c.env.caller = session.caller;
     c.env.route = routePath(c);
@@ -157,9 +139,9 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
   }
 
   return {
-    deps,
+    service,
     root,
-    router: createConsoleRouter(deps, root),
+    router: createConsoleRouter(service, root),
     signedIn,
     formOf,
     async actorForm(c) {
@@ -172,7 +154,7 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
   };
 }
 
-function createConsoleRouter({ basePath, load }: ConsoleDeps, root: string): Hono<AppEnv> {
+function createConsoleRouter({ basePath, load }: ConsoleService, root: string): Hono<AppEnv> {
   const router = new Hono<AppEnv>();
   router.use("*", async (c, next) => {
     c.env.route = `${root}/`;
@@ -238,15 +220,18 @@ const ProblemPage: FC<ProblemProps> = ({ view, text, requestId, isRetried }) => 
 );
 
 /** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
-async function findLimited(deps: ConsoleDeps, c: ConsoleContext): Promise<OpenSession | null> {
-  const { rateLimit, trustedProxies } = deps;
+async function findLimited(
+  service: ConsoleService,
+  c: ConsoleContext,
+): Promise<OpenSession | null> {
+  const { rateLimit, trustedProxies } = service;
   const token = sessionTokenOf(c);
   if (token === null) return null;
   const address = `address:${clientAddress(c, trustedProxies)}`;
   rateLimit.count(address);
   // A page that updates itself must not keep the session of an absent user alive.
   const isUse = c.req.header(REFRESH_HEADER) === undefined && !c.req.path.endsWith("/live/");
-  const session = await findSession(deps, token, { isUse }).catch((error) => {
+  const session = await findSession(service, token, { isUse }).catch((error) => {
     rateLimit.uncount(address);
     throw error;
   });

@@ -3,10 +3,11 @@
 import type { Child, FC } from "hono/jsx";
 import { setTimeout as delay } from "node:timers/promises";
 import { invalidField, ServiceError } from "../../core/errors.ts";
-import { isRunningOrDone, type KeyDeps, type RequestKey } from "../../core/idempotency/keys.ts";
+import { isRunningOrDone, type RequestKey } from "../../core/idempotency/keys.ts";
 import type { ActionRequest } from "../../core/records/act.ts";
 import { fingerprintRequest, replayHeader } from "../../http/idempotency.ts";
 import { recordError } from "../../http/problems/render.ts";
+import type { Service } from "../../core/service.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
 import { Facts, FormToken } from "./elements.tsx";
 import { ConsoleProblem, explain, type FieldLabels } from "./explain.ts";
@@ -85,14 +86,14 @@ interface FormAction {
  * whether the form was sent before, and has acted then.
  */
 export async function submitOnce(
-  deps: KeyDeps,
+  service: Service,
   view: SignedInView,
   { idempotencyKey: key, shown }: ActionForm,
   { scope, input, current }: FormAction,
   act: (request: Omit<ActionRequest, "id">) => Promise<{ isReplayed: boolean }>,
 ): Promise<boolean> {
   const requestKey = { key, ...fingerprintRequest(scope, input) };
-  await requireUnchanged(deps, view, requestKey, { shown, current });
+  await requireUnchanged(service, view, requestKey, { shown, current });
   const request = { caller: view.session.caller, requestKey, shown };
   const { isReplayed } = await actOnce(() => act(request));
   return isReplayed;
@@ -113,12 +114,12 @@ export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
  * after this check, so the action checks it again when it writes (`requireAsShown`).
  */
 async function requireUnchanged(
-  deps: KeyDeps,
+  service: Service,
   { session, words }: SignedInView,
   requestKey: RequestKey,
   { shown, current }: { shown: string; current: string },
 ): Promise<void> {
-  if (shown === current || await isRunningOrDone(deps, session.caller, requestKey)) return;
+  if (shown === current || await isRunningOrDone(service, session.caller, requestKey)) return;
   throw new ConsoleProblem("invalid_state", { detail: words.recordChanged });
 }
 

@@ -27,7 +27,7 @@ const PATH = "/subscriptions/";
 
 const FILTERS = ["status", "name", "payment_type", "user_id"];
 
-export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase): void {
+export function addSubscriptions({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const filters = readFilters(c.req.url, FILTERS);
@@ -39,7 +39,7 @@ export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase):
     }
     const { cursor, ...query } = parsed.data;
     const filter = { ...query, after: cursor ?? null };
-    const { subscriptions, next } = await listSubscriptions(deps, view.session.caller, filter);
+    const { subscriptions, next } = await listSubscriptions(service, view.session.caller, filter);
     const found = {
       view,
       filters,

@@ -19,7 +19,7 @@ import { scopeOf } from "../../http/idempotency.ts";
 import { parsePathId } from "../../http/paths.ts";
 import { SUBSCRIPTION_VERBS } from "../../core/subscriptions/actions.ts";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
-import { type ConsoleBase, type ConsoleDeps, requireActor } from "../shared/base.tsx";
+import { type ConsoleBase, type ConsoleService, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
   ConfirmPage,
@@ -46,11 +46,11 @@ const PATH = "/subscriptions/";
 const MAX_CHARGES = 50;
 
 export function addSubscription(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, actorForm, page } = base;
+  const { service, root, router, signedIn, actorForm, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
-    const shown = await readAll(deps, view.session.caller, parsePathId(c.req.param("id")));
+    const shown = await readAll(service, view.session.caller, parsePathId(c.req.param("id")));
     const message = doneOf(view, c.req.query("done"));
     return page(c, <SubscriptionPage view={view} {...shown} message={message} />);
   });
@@ -61,12 +61,12 @@ export function addSubscription(base: ConsoleBase): void {
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
     try {
-      const { gateway_response } = await getSubscriptionStatus(deps, caller, id);
+      const { gateway_response } = await getSubscriptionStatus(service, caller, id);
       const done = gateway_response === null ? "notCheckedYet" : "checked";
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
       const error = explain(view, problemOf(c, thrown));
-      const shown = await readAll(deps, caller, id);
+      const shown = await readAll(service, caller, id);
       return page(c, <SubscriptionPage view={view} {...shown} error={error} />, 400);
     }
   });
@@ -76,7 +76,7 @@ export function addSubscription(base: ConsoleBase): void {
       const view = await signedIn(c);
       requireActor(view.session);
       const id = parsePathId(c.req.param("id"));
-      const subscription = await readSubscription(deps, view.session.caller, id);
+      const subscription = await readSubscription(service, view.session.caller, id);
       const isAllowed = allows(subscription.status, action);
       const error = isAllowed ? null : view.words.subscriptionsPage.noActions;
       const form = newForm(shownOf(subscription));
@@ -91,20 +91,20 @@ export function addSubscription(base: ConsoleBase): void {
       const id = parsePathId(c.req.param("id"));
       try {
         const scope = scopeOf(`/subscriptions/{pk}/${action}/`, id);
-        const current = shownOf(await readSubscription(deps, caller, id));
+        const current = shownOf(await readSubscription(service, caller, id));
         const isReplayed = await submitOnce(
-          deps,
+          service,
           view,
           form,
           { scope, input: {}, current },
-          (request) => SUBSCRIPTION_VERBS[action](deps, { ...request, id }),
+          (request) => SUBSCRIPTION_VERBS[action](service, { ...request, id }),
         );
         return redirectAfter(c, `${root}${PATH}${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
         const { outcomeUnknown } = view.words.subscriptionsPage;
         const error = explainAction(view, problem, outcomeUnknown);
-        const subscription = await readAfter(problem, error, readSubscription(deps, caller, id));
+        const subscription = await readAfter(problem, error, readSubscription(service, caller, id));
         const next = formAfter(form, problem, shownOf(subscription));
         const html = <ActionPage {...{ view, subscription, action, error }} form={next} />;
         return page(c, html, 400);
@@ -125,11 +125,11 @@ interface Shown {
   timeline: TimelineView;
 }
 
-async function readAll(deps: ConsoleDeps, caller: Caller, id: string): Promise<Shown> {
-  const subscription = await readSubscription(deps, caller, id);
+async function readAll(service: ConsoleService, caller: Caller, id: string): Promise<Shown> {
+  const subscription = await readSubscription(service, caller, id);
   const filter = { subscription_id: id, limit: MAX_CHARGES };
-  const { payments: charges } = await readPaymentPage(deps, caller, filter);
-  const timeline = await readTimeline(deps, caller, "subscription", id, TIMELINE_LIMITS);
+  const { payments: charges } = await readPaymentPage(service, caller, filter);
+  const timeline = await readTimeline(service, caller, "subscription", id, TIMELINE_LIMITS);
   return { subscription, charges, timeline };
 }
 

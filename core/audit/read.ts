@@ -16,17 +16,10 @@ import {
 } from "../../db/reports/audit.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
-import type { RetentionDays } from "../config/config.ts";
 import { firstIdAt } from "../ids.ts";
+import type { Service } from "../service.ts";
 
 export { AUDIT_OUTCOMES } from "../../db/reports/audit.ts";
-
-export interface AuditDeps {
-  database: Database;
-  clock: Clock;
-  keep: RetentionDays;
-}
 
 /** Null: any value. */
 export interface AuditQuery {
@@ -67,7 +60,7 @@ export interface AuditPage {
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export async function listAudit(
-  { database, clock, keep }: AuditDeps,
+  { database, clock, keep }: Service,
   caller: Caller,
   { actor, resourceId, action, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
 ): Promise<AuditPage> {

@@ -6,11 +6,9 @@
 
 import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/reports/audit.ts";
 import { batched } from "../../db/records/batched.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Service } from "../service.ts";
 import { countUnrecordedAttempt } from "../telemetry/telemetry.ts";
 
 /** What a caller requested, and the response. */
@@ -35,19 +33,15 @@ export interface AuditRecorder extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-export interface AuditRecorderDeps {
-  database: Database;
-  clock: Clock;
-  log: Log;
-}
-
 const FLUSH_MS = 2_000;
 
 /** How many different refusals one flush stores. Further refusals are only counted. */
 const MAX_REFUSALS = 40;
 
-export function createAuditRecorder(deps: AuditRecorderDeps): AuditRecorder {
-  const { database, log } = deps;
+export function createAuditRecorder(
+  service: Pick<Service, "database" | "clock" | "log">,
+): AuditRecorder {
+  const { database, log } = service;
   let refusals = new Map<string, AuditEntry>();
   let unrecorded = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,7 +52,7 @@ export function createAuditRecorder(deps: AuditRecorderDeps): AuditRecorder {
     const key = JSON.stringify([actorOf(caller), action, resourceId, status, code]);
     const known = refusals.get(key);
     if (known) known.attempts++;
-    else if (refusals.size < MAX_REFUSALS) refusals.set(key, newEntry(deps, request, "refused"));
+    else if (refusals.size < MAX_REFUSALS) refusals.set(key, newEntry(service, request, "refused"));
     else {
       unrecorded++;
       countUnrecordedAttempt();
@@ -87,15 +81,18 @@ export function createAuditRecorder(deps: AuditRecorderDeps): AuditRecorder {
   }
 
   return {
-    recordChange: (request) => record(deps, newEntry(deps, request, "changed")),
-    recordExport: (request) => record(deps, newEntry(deps, request, "exported")),
+    recordChange: (request) => record(service, newEntry(service, request, "changed")),
+    recordExport: (request) => record(service, newEntry(service, request, "exported")),
     recordRefusal,
     flush,
     [Symbol.asyncDispose]: flush,
   };
 }
 
-async function record({ database, log }: AuditRecorderDeps, entry: AuditEntry): Promise<void> {
+async function record(
+  { database, log }: Pick<Service, "database" | "clock" | "log">,
+  entry: AuditEntry,
+): Promise<void> {
   try {
     await batched(database, auditInserts, entry);
   } catch (error) {
@@ -106,7 +103,7 @@ async function record({ database, log }: AuditRecorderDeps, entry: AuditEntry): 
 }
 
 function newEntry(
-  { clock }: AuditRecorderDeps,
+  { clock }: Pick<Service, "database" | "clock" | "log">,
   request: AuditedRequest,
   outcome: AuditEntry["outcome"],
 ): AuditEntry {

@@ -9,10 +9,9 @@ import {
   useSession,
   type Validity,
 } from "../../db/access/console_sessions.ts";
-import type { Database } from "../../db/connection/database.ts";
-import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
+import type { Service } from "../service.ts";
 import { type Caller, canReadAll, requireReadAll, requireStaff } from "./caller.ts";
 
 /** A session ends at most this long after the sign-in; earlier if its JWT expires. */
@@ -22,12 +21,6 @@ const MAX_MS = 12 * 3_600_000;
 const IDLE_MS = 30 * 60_000;
 
 export type { ConsoleSession };
-
-export interface SessionDeps {
-  database: Database;
-  clock: Clock;
-  acceptDevelopmentKeys: boolean;
-}
 
 export interface OpenSession {
   id: string;
@@ -39,7 +32,7 @@ export interface OpenSession {
 
 /** Returns the token of the new session. Only its hash is stored. */
 export async function signIn(
-  { database, clock }: SessionDeps,
+  { database, clock }: Service,
   caller: Caller,
 ): Promise<{ token: string; expiresAt: Date }> {
   if (!canReadAll(caller)) {
@@ -69,12 +62,12 @@ export async function signIn(
  * something; a page that updates itself must not keep the session of an absent user alive.
  */
 export async function findSession(
-  deps: SessionDeps,
+  service: Service,
   token: string,
   { isUse }: { isUse: boolean },
 ): Promise<OpenSession | null> {
-  const session = await deps.database.query(
-    (sql) => useSession(sql, hashToken(token), validityOf(deps), isUse),
+  const session = await service.database.query(
+    (sql) => useSession(sql, hashToken(token), validityOf(service), isUse),
     "find session",
   );
   return session && {
@@ -85,21 +78,24 @@ export async function findSession(
   };
 }
 
-export async function signOut({ database }: SessionDeps, { id }: OpenSession): Promise<void> {
+export async function signOut({ database }: Service, { id }: OpenSession): Promise<void> {
   await database.query((sql) => deleteSession(sql, id), "sign out");
 }
 
 export async function listOpenSessions(
-  deps: SessionDeps,
+  service: Service,
   caller: Caller,
 ): Promise<ConsoleSession[]> {
   requireReadAll(caller);
-  return await deps.database.query((sql) => listSessions(sql, validityOf(deps)), "list sessions");
+  return await service.database.query(
+    (sql) => listSessions(sql, validityOf(service)),
+    "list sessions",
+  );
 }
 
 /** Ends a session of any user. Does nothing if it has ended. */
 export async function endSession(
-  { database }: SessionDeps,
+  { database }: Service,
   caller: Caller,
   id: string,
 ): Promise<void> {
@@ -114,7 +110,7 @@ export function isSameToken(sent: string, expected: string): boolean {
 }
 
 export function validityOf(
-  { clock, acceptDevelopmentKeys }: Omit<SessionDeps, "database">,
+  { clock, acceptDevelopmentKeys }: Pick<Service, "clock" | "acceptDevelopmentKeys">,
 ): Validity {
   const now = clock();
   return { now: new Date(now), idleSince: new Date(now - IDLE_MS), acceptDevelopmentKeys };

@@ -4,15 +4,9 @@
  */
 
 import { listValidCredentials } from "../../db/access/credentials.ts";
-import type { Database } from "../../db/connection/database.ts";
-import type { Clock } from "../time/clock.ts";
+import type { Service } from "../service.ts";
 import type { Caller } from "./caller.ts";
 import { validityOf } from "./console_sessions.ts";
-
-export interface CredentialDeps {
-  database: Database;
-  clock: Clock;
-}
 
 export type EndReason =
   | "its API key was revoked"
@@ -29,7 +23,7 @@ export function hasExpired({ expiresAt = Infinity }: Caller, now: number): boole
  * revoked, and ends only when it expires. `name`: the name of the query.
  */
 export async function findEnded(
-  { database, clock }: CredentialDeps,
+  { database, clock }: Pick<Service, "database" | "clock">,
   callers: readonly Caller[],
   name: string,
 ): Promise<Map<Caller, EndReason>> {

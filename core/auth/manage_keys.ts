@@ -6,16 +6,10 @@ import {
   type NewApiKey,
   revokeUnlessLastStaff,
 } from "../../db/access/api_keys.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../secrets/api_key.ts";
 import { ServiceError } from "../errors.ts";
+import type { Service } from "../service.ts";
 import { type Caller, requireReadAll, requireStaff, type Role, roleOf } from "./caller.ts";
-
-export interface KeyDeps {
-  database: Database;
-  /** Whether development keys are valid, as in the embedded default. */
-  acceptDevelopmentKeys: boolean;
-}
 
 export type KeyView = ReturnType<typeof viewKey>;
 
@@ -40,7 +34,7 @@ export interface KeyPage {
 }
 
 export async function listKeys(
-  { database }: KeyDeps,
+  { database }: Service,
   caller: Caller,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<KeyPage> {
@@ -82,7 +76,7 @@ export function newKeyRow(
 
 /** Does nothing if the key is already revoked. The last staff key cannot be revoked. */
 export async function revokeKey(
-  { database, acceptDevelopmentKeys }: KeyDeps,
+  { database, acceptDevelopmentKeys }: Service,
   caller: Caller,
   prefix: string,
 ): Promise<void> {

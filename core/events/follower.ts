@@ -4,7 +4,6 @@
  */
 
 import { pause, waitAtMost } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/connection/database.ts";
 import {
   type EventPosition,
   type EventSelector,
@@ -14,14 +13,9 @@ import {
 } from "../../db/events/positions.ts";
 import { PUBLISHED_CHANNEL } from "../../db/events/events.ts";
 import { listen } from "../../db/connection/listen.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Service } from "../service.ts";
 
-export interface FollowerDeps {
-  database: Database;
-  /** URL of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
-  databaseUrl: string;
-  log: Log;
-}
+type FollowedService = Pick<Service, "database" | "databaseUrl" | "log">;
 
 export interface FollowerOptions {
   /** How often to read if no signal arrives. */
@@ -63,7 +57,7 @@ const LISTEN_FAILED = "event_notifications_failed";
 
 const ALL_EVENTS: EventSelector = { names: null, resourceId: null, userId: null };
 
-export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}): Follower {
+export function createFollower(service: FollowedService, options: FollowerOptions = {}): Follower {
   const stopping = new Set<Promise<void>>();
   let reader: Reader | null = null;
 
@@ -76,7 +70,7 @@ export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}
   return {
     follow(onEvent) {
       // Each reader has its own callbacks: a reader that was stopped may still be reading.
-      const { callbacks, poll } = reader ??= startReader(deps, options);
+      const { callbacks, poll } = reader ??= startReader(service, options);
       callbacks.add(onEvent);
       return {
         poll,
@@ -98,7 +92,7 @@ interface Reader {
 }
 
 interface ReaderState {
-  deps: FollowerDeps;
+  service: FollowedService;
   pollMs: number;
   callbacks: Set<OnEvent>;
   position: EventPosition | null;
@@ -110,10 +104,10 @@ interface ReaderState {
   currentErrors: Set<string>;
 }
 
-function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions): Reader {
+function startReader(service: FollowedService, { pollMs = POLL_MS }: FollowerOptions): Reader {
   const stop = new AbortController();
   const reader: ReaderState = {
-    deps,
+    service,
     pollMs,
     callbacks: new Set(),
     position: null,
@@ -123,7 +117,7 @@ function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions):
     currentErrors: new Set(),
   };
   const listening = listen({
-    url: deps.databaseUrl,
+    url: service.databaseUrl,
     name: "payment-gateway events",
     channel: PUBLISHED_CHANNEL,
     onSignal() {
@@ -176,7 +170,7 @@ async function keepReading(reader: ReaderState): Promise<void> {
  * Returns how long to wait before the next read if no signal arrives.
  */
 async function readPublished(reader: ReaderState): Promise<number> {
-  const { database } = reader.deps;
+  const { database } = reader.service;
   if (reader.position === null) {
     reader.position = await database.query(findLastPosition, "find last position");
     return 0;
@@ -199,7 +193,7 @@ async function readPublished(reader: ReaderState): Promise<number> {
 
 /** Logs an error when it starts, not again while it lasts. */
 function logOnce(reader: ReaderState, name: string, error: unknown): void {
-  const { deps, stopping, currentErrors } = reader;
-  if (!stopping.aborted && !currentErrors.has(name)) deps.log.error(name, error);
+  const { service, stopping, currentErrors } = reader;
+  if (!stopping.aborted && !currentErrors.has(name)) service.log.error(name, error);
   currentErrors.add(name);
 }

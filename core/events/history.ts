@@ -4,15 +4,9 @@
  */
 
 import { CREATION_SLACK_MS } from "../../db/events/events.ts";
-import type { Clock } from "../time/clock.ts";
-import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
-
-export interface HistoryDeps {
-  clock: Clock;
-  keep: Pick<RetentionDays, "events">;
-}
+import type { Service } from "../service.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -21,7 +15,10 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * the retention period: the reader then continues with the oldest remaining event. The id has the
  * time of its creation, and a younger event is never deleted.
  */
-export function refuseOtherHistory({ clock, keep }: HistoryDeps, eventId: string): void {
+export function refuseOtherHistory(
+  { clock, keep }: Pick<Service, "clock" | "keep">,
+  eventId: string,
+): void {
   const deletedUntil = clock() - keep.events * DAY_MS + CREATION_SLACK_MS;
   if (eventId.toLowerCase() < firstIdAt(new Date(Math.max(0, deletedUntil)))) return;
   throw new ServiceError("unknown_event", {

@@ -9,17 +9,7 @@ import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/eve
 import { COMMITTED_CHANNEL } from "../../db/events/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { runOnOneInstance } from "../../db/connection/one_instance.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { EventHandlers, EventWaker, JobQueue, PositionPublisher } from "../records/outbox.ts";
-
-export interface PositionPublisherDeps {
-  /** Not the URL of a pooler in transaction mode: the publisher needs its own database session. */
-  databaseUrl: string;
-  waker: EventWaker;
-  events: EventHandlers;
-  jobQueue: JobQueue;
-  log: Log;
-}
+import type { EventHandlers, PositionPublisher, Service } from "../service.ts";
 
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
 const LOCK = 0x6576656e7473n;
@@ -37,8 +27,8 @@ const PAUSE_MS = 50;
 const PUBLISH_FAILED = "event_publisher_failed";
 
 /** Every instance calls this. The instance that gets the lock assigns positions until it ends. */
-export function startPositionPublisher(deps: PositionPublisherDeps): PositionPublisher {
-  const { databaseUrl, waker, events, jobQueue, log } = deps;
+export function startPositionPublisher(service: Service): PositionPublisher {
+  const { databaseUrl, waker, events, jobQueue, log } = service;
   let isFailing = false;
   let knownConnection: Sql | null = null;
   const publisher = runOnOneInstance({

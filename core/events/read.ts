@@ -17,7 +17,8 @@ import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { checkRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage } from "../lists/page.ts";
-import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
+import type { Service } from "../service.ts";
+import { refuseOtherHistory } from "./history.ts";
 import type { EventName } from "./names.ts";
 
 export interface EventView {
@@ -50,7 +51,7 @@ export interface EventListFilter
 }
 
 export async function listEvents(
-  deps: HistoryDeps & { database: Database },
+  service: Pick<Service, "database" | "clock" | "keep">,
   caller: Caller,
   filter: EventListFilter & Pick<EventFilter, "order" | "after" | "limit">,
 ): Promise<EventPage> {
@@ -61,12 +62,12 @@ export async function listEvents(
     ...created_from && { createdFrom: eventTime(created_from, -CREATION_SLACK_MS) },
     ...created_to && { createdTo: eventTime(created_to, CREATION_SLACK_MS) },
   };
-  const { database } = deps;
+  const { database } = service;
   const { after } = rest;
   if (
     after !== null && await database.query((sql) => findEvent(sql, after), "find event") === null
   ) {
-    refuseOtherHistory(deps, after);
+    refuseOtherHistory(service, after);
   }
   const { rows, next } = await readFilteredPage(
     limit,

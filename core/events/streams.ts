@@ -17,17 +17,14 @@ import {
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { findEnded, hasExpired } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
-import {
-  createFollower,
-  type Follower,
-  type FollowerDeps,
-  type FollowerOptions,
-} from "./follower.ts";
-import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
+import type { Service } from "../service.ts";
+import { createFollower, type Follower, type FollowerOptions } from "./follower.ts";
+import { refuseOtherHistory } from "./history.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
 
-export interface EventStreamsDeps extends FollowerDeps, HistoryDeps {}
+/** What the streams use of the service. */
+type StreamedService = Pick<Service, "database" | "databaseUrl" | "clock" | "keep" | "log">;
 
 export interface EventStreamsOptions extends FollowerOptions {
   heartbeatMs?: number;
@@ -83,7 +80,7 @@ const PUBLISH_TIMEOUT_MS = 10_000;
 const PUBLISH_CHECK_MS = 100;
 
 interface StreamsState {
-  deps: EventStreamsDeps;
+  service: StreamedService;
   options: Required<Omit<EventStreamsOptions, keyof FollowerOptions>>;
   follower: Follower;
   /** The reads of readers that catch up. */
@@ -97,15 +94,15 @@ interface StreamsState {
 }
 
 export function createEventStreams(
-  deps: EventStreamsDeps,
+  service: StreamedService,
   options: EventStreamsOptions = {},
 ): EventStreams {
   const { heartbeatMs = HEARTBEAT_MS, keyCheckMs = KEY_CHECK_MS } = options;
   const { limits = DEFAULT_LIMITS, ...followerOptions } = options;
   const state: StreamsState = {
-    deps,
+    service,
     options: { heartbeatMs, keyCheckMs, limits },
-    follower: createFollower(deps, followerOptions),
+    follower: createFollower(service, followerOptions),
     reads: createLimiter(CONCURRENT_READS),
     streams: new Map(),
     frame: createFrames(),
@@ -145,7 +142,7 @@ async function open(
   caller: Caller,
   { after, ...filter }: StreamFilter,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { deps, options, follower, streams, frame } = state;
+  const { service, options, follower, streams, frame } = state;
   admit(state);
   requireRoom(caller, [...streams.values()], options.limits);
   const selector = { ...filter, userId: canReadAll(caller) ? null : caller.userId };
@@ -153,7 +150,7 @@ async function open(
     selector,
     frame,
     read: (position) => read(state, position, selector),
-    onError: (error) => deps.log.error("event_stream_failed", error),
+    onError: (error) => service.log.error("event_stream_failed", error),
     onClosed() {
       following.stop();
       remove(state, stream);
@@ -176,8 +173,8 @@ async function open(
 }
 
 function add(state: StreamsState, stream: EventStream, caller: Caller): void {
-  const { deps, options, streams } = state;
-  const endsAt = deps.clock() + LIFETIME_MS * (1 - JITTER * Math.random());
+  const { service, options, streams } = state;
+  const endsAt = service.clock() + LIFETIME_MS * (1 - JITTER * Math.random());
   streams.set(stream, { caller, endsAt });
   state.heartbeats ??= setInterval(() => sendHeartbeats(state), options.heartbeatMs);
   state.keyChecks ??= setInterval(() => checkCredentials(state), options.keyCheckMs);
@@ -216,7 +213,7 @@ async function find(
       "find last event",
     );
     if (position === null) {
-      refuseOtherHistory(state.deps, eventId);
+      refuseOtherHistory(state.service, eventId);
       return BEFORE_ALL;
     }
     if (position !== "unpublished") return position;
@@ -247,13 +244,13 @@ async function findNewest(
 
 /** Runs a query when fewer than `CONCURRENT_READS` run. */
 async function query<T>(
-  { deps, reads }: StreamsState,
+  { service, reads }: StreamsState,
   run: (sql: Sql) => Promise<T>,
   name: string,
 ): Promise<T> {
   const release = await reads.acquire();
   try {
-    return await deps.database.query(run, name);
+    return await service.database.query(run, name);
   } finally {
     release();
   }
@@ -269,8 +266,8 @@ function checkCredentials(state: StreamsState): void {
   state.keyCheck ??= endRevoked(state).finally(() => state.keyCheck = null);
 }
 
-function endExpired({ deps, streams }: StreamsState): void {
-  const now = deps.clock();
+function endExpired({ service, streams }: StreamsState): void {
+  const now = service.clock();
   for (const [stream, { caller, endsAt }] of streams) {
     // Here, too, because this needs no database.
     if (hasExpired(caller, now)) stream.endNow("its token has expired");
@@ -281,17 +278,19 @@ function endExpired({ deps, streams }: StreamsState): void {
 }
 
 /** Ends the streams of revoked keys and ended sessions, with one query for all of them. */
-async function endRevoked({ deps, streams }: StreamsState): Promise<void> {
+async function endRevoked({ service, streams }: StreamsState): Promise<void> {
   const callers = [...streams.values()].map(({ caller }) => caller);
   try {
-    const ended = await findEnded(deps, callers, "check keys of streams");
+    const ended = await findEnded(service, callers, "check keys of streams");
     for (const [stream, { caller }] of streams) {
       const reason = ended.get(caller);
       if (reason !== undefined) stream.endNow(reason);
     }
   } catch (error) {
     // Streams send nothing while the database is unavailable. The next check finds revoked keys.
-    if (!(error instanceof DatabaseUnavailable)) deps.log.error("stream_key_check_failed", error);
+    if (!(error instanceof DatabaseUnavailable)) {
+      service.log.error("stream_key_check_failed", error);
+    }
   }
 }
 

@@ -2,18 +2,10 @@
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { pause } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { signalPublisher } from "../../db/events/events.ts";
 import { type LanedJob, wakeJobs } from "../../db/jobs/jobs.ts";
-import type { Clock } from "../time/clock.ts";
-import type { Log } from "../telemetry/log.ts";
-import {
-  type EventWaker,
-  type JobQueue,
-  newJob,
-  type PositionPublisher,
-  type RunningDeliveryJob,
-} from "../records/outbox.ts";
+import { newJob } from "../records/new_job.ts";
+import type { EventWaker, PositionPublisher, RunningDeliveryJob, Service } from "../service.ts";
 
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
@@ -21,15 +13,8 @@ export const DELIVER_WEBHOOKS = "deliver_webhooks";
 /** The first signal is sent at once; those of the next 100 ms are sent together. */
 const PAUSE_MS = 100;
 
-export interface EventWakerDeps {
-  database: Database;
-  jobQueue: JobQueue;
-  clock: Clock;
-  log: Log;
-}
-
 export function createEventWaker(
-  { database, jobQueue, clock, log }: EventWakerDeps,
+  { database, jobQueue, clock, log }: Pick<Service, "database" | "jobQueue" | "clock" | "log">,
 ): EventWaker {
   const deliveryJobs = new Map<string, RunningDeliveryJob>();
   const closing = new AbortController();

@@ -44,13 +44,10 @@ export const NO_ACCOUNT_GUARD: AccountGuard = {
 /** More than one: the gateway may have deleted a single transaction. */
 const VERIFIED_TRANSACTIONS = 3;
 
-export interface AccountGuardDeps {
-  database: Database;
-  log: Log;
-  account: GatewayAccount;
-}
-
-export function createAccountGuard({ database, log, account }: AccountGuardDeps): AccountGuard {
+export function createAccountGuard(
+  { database, log }: { database: Database; log: Log },
+  account: GatewayAccount,
+): AccountGuard {
   let state: AccountState = "unverified";
   let observed: string | null = null;
   let verifying: Promise<AccountState> | null = null;

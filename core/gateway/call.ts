@@ -11,7 +11,8 @@ import type { GatewayResponse } from "./responses.ts";
 import { type Deadline, type RetryOptions, retryRead } from "./retry.ts";
 import { CallAbandoned, type RawResponse, type Send } from "./transport.ts";
 
-export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"> {
+/** What the calls of a client share. */
+export interface CallResources extends Pick<RetryOptions, "clock" | "wait" | "random"> {
   send: Send;
   breakers: CircuitBreakers;
   pause: RateLimitPause;
@@ -30,16 +31,16 @@ export interface CallLimits {
 }
 
 export async function call<T>(
-  deps: CallDeps,
+  resources: CallResources,
   request: GatewayRequest,
   schema: ResponseSchema<T>,
   { deadlineMs, signal, permit }: CallLimits,
 ): Promise<GatewayResponse<T>> {
-  const { pause, clock } = deps;
-  using deadline = startDeadline(deps, deadlineMs, signal);
-  const canCall = () => breakerOf(deps, request).state() !== "open";
+  const { pause, clock } = resources;
+  using deadline = startDeadline(resources, deadlineMs, signal);
+  const canCall = () => breakerOf(resources, request).state() !== "open";
   const attempt = async (number: number) => {
-    const response = await tryOnce(deps, request, deadline, number, permit ?? null);
+    const response = await tryOnce(resources, request, deadline, number, permit ?? null);
     try {
       return interpretResponse(response, request, schema, clock());
     } catch (error) {
@@ -50,7 +51,7 @@ export async function call<T>(
   try {
     // A write is never retried here: only the caller knows whether a second write is safe.
     return request.isRead
-      ? await retryRead(attempt, deadline, { ...deps, canCall })
+      ? await retryRead(attempt, deadline, { ...resources, canCall })
       : await attempt(1);
   } catch (error) {
     // Callers and background work wait for the same time.
@@ -61,12 +62,12 @@ export async function call<T>(
   }
 }
 
-function breakerOf({ breakers }: CallDeps, { isRead }: GatewayRequest): CircuitBreaker {
+function breakerOf({ breakers }: CallResources, { isRead }: GatewayRequest): CircuitBreaker {
   return breakers[isRead ? "read" : "write"];
 }
 
 function startDeadline(
-  { clock, wait }: CallDeps,
+  { clock, wait }: CallResources,
   deadlineMs: number,
   caller?: AbortSignal,
 ): Deadline & Disposable {
@@ -92,14 +93,14 @@ function startDeadline(
 }
 
 async function tryOnce(
-  deps: CallDeps,
+  resources: CallResources,
   request: GatewayRequest,
   { signal, startedAt, endsAt }: Deadline,
   attempt: number,
   earlierPermit: Permit | null,
 ): Promise<RawResponse> {
-  const { send, limiter, clock, normalDeadlineMs } = deps;
-  const breaker = breakerOf(deps, request);
+  const { send, limiter, clock, normalDeadlineMs } = resources;
+  const breaker = breakerOf(resources, request);
   // Checked before waiting for a slot, too: while the breaker is open, waiting is useless.
   if (!earlierPermit && breaker.state() === "open") throw breakerOpenError();
   const release = await limiter.acquire(signal).catch(() => {

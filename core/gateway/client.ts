@@ -4,7 +4,7 @@ import { sleep } from "../../concurrency/deadlines.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../time/clock.ts";
 import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
-import { call, type CallDeps } from "./call.ts";
+import { call, type CallResources } from "./call.ts";
 import {
   type CallType,
   type CircuitBreakers,
@@ -73,10 +73,10 @@ export function createGatewayClient(options: GatewayClientOptions) {
   const gatewayClock = options.gatewayClock ?? createGatewayClock();
   const send = createTransport({ baseUrl, clock, gatewayClock, onExchange: options.onExchange });
   const normalDeadlineMs = DEFAULT_DEADLINE_MS;
-  const deps = { send, breakers, pause, limiter, clock, wait, random, normalDeadlineMs };
+  const resources = { send, breakers, pause, limiter, clock, wait, random, normalDeadlineMs };
   const verifyAccount = () =>
     account.verify((id) => payments.getStatus(id, { deadlineMs: VERIFY_DEADLINE_MS }));
-  const callGateway = createCallGateway(deps, credentials, account, verifyAccount);
+  const callGateway = createCallGateway(resources, credentials, account, verifyAccount);
   const payments = paymentOperations(callGateway);
 
   return {
@@ -121,7 +121,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
 /** Calls the gateway only if the server key and the database belong to the same account. */
 function createCallGateway(
-  deps: CallDeps,
+  resources: CallResources,
   credentials: Credentials,
   account: AccountGuard,
   verifyAccount: () => Promise<unknown>,
@@ -132,7 +132,7 @@ function createCallGateway(
     // A write in another account could not be undone.
     if (!request.isRead && account.state() === "unverified") await verifyAccount();
     if (account.state() === "other") throw otherAccountError("refused");
-    const response = await call(deps, request, schema, { deadlineMs, signal, permit });
+    const response = await call(resources, request, schema, { deadlineMs, signal, permit });
     const { merchant_id } = response.raw;
     if (typeof merchant_id === "string" && merchant_id) await account.observe(merchant_id);
     if (account.state() === "other") throw otherAccountError("unknown");

@@ -1,7 +1,6 @@
 /** `deliver …`: calls one handler with the events of one resource, one at a time, in order. */
 
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { type GatewayEvent, listEventsFrom } from "../../db/events/events.ts";
 import {
   DELIVER,
@@ -12,11 +11,10 @@ import {
   SKIPPED,
 } from "../../db/jobs/jobs.ts";
 import { isHandlerRegistered } from "../../db/events/handlers.ts";
-import type { Clock } from "../time/clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
-import type { JobQueue } from "../records/outbox.ts";
-import { deliveryJob, type EventOf, type Events, type RegisteredHandler } from "./events.ts";
+import type { Service } from "../service.ts";
+import { deliveryJob, type EventOf, type RegisteredHandler } from "./events.ts";
 
 /** Concurrent deliveries to one handler. A slow or busy handler delays only itself. */
 const CONCURRENCY = 8;
@@ -32,67 +30,64 @@ const ORDER_WAIT_MS = 1_000;
 /** How long an event waits between two tries if only another instance handles it. */
 const OTHER_INSTANCE_RETRY_MS = 10_000;
 
-export interface DeliverDeps {
-  database: Database;
-  jobQueue: JobQueue;
-  clock: Clock;
-  events: Events;
-}
-
 export interface DeliverOptions {
   /** How long a handler may take for one event. */
   limitMs?: number;
 }
 
 export function createDeliveryTasks(
-  deps: DeliverDeps,
+  service: Service,
+  handlers: readonly RegisteredHandler[],
   { limitMs = LIMIT_MS }: DeliverOptions = {},
 ) {
-  const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownHandlerTask(deps) };
-  for (const registered of deps.events.close()) {
-    tasks[registered.task] = deliveryTask(deps, registered, limitMs);
+  const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownHandlerTask(service) };
+  for (const registered of handlers) {
+    tasks[registered.task] = deliveryTask(service, registered, limitMs);
   }
   return tasks satisfies Tasks;
 }
 
 function deliveryTask(
-  deps: DeliverDeps,
+  service: Service,
   { task, names, handler }: RegisteredHandler,
   limitMs: number,
 ): Task {
   /** The event to deliver, and the one after it. */
   async function readNext(job: GatewayJob): Promise<GatewayEvent[]> {
     const from = { resourceId: job.subject_id!, sequence: sequenceOf(job), task, names, limit: 2 };
-    return await deps.database.query((sql) => listEventsFrom(sql, from), "list events to deliver");
+    return await service.database.query(
+      (sql) => listEventsFrom(sql, from),
+      "list events to deliver",
+    );
   }
 
   return {
     ...RETRIES,
     concurrency: CONCURRENCY,
     async run(job) {
-      const mustWait = await deps.database.query(
+      const mustWait = await service.database.query(
         (sql) => hasToWait(sql, job, sequenceOf(job)),
         "find earlier delivery",
       );
-      if (mustWait) throw new PostponeJob(new Date(deps.clock() + ORDER_WAIT_MS));
+      if (mustWait) throw new PostponeJob(new Date(service.clock() + ORDER_WAIT_MS));
       const [event, next] = await readNext(job);
       if (!event) return null;
       // Another instance handles this event, too, such as one of a newer version.
       if (!names.some((name) => name === event.name)) {
-        throw new PostponeJob(new Date(deps.clock() + OTHER_INSTANCE_RETRY_MS));
+        throw new PostponeJob(new Date(service.clock() + OTHER_INSTANCE_RETRY_MS));
       }
       const view = viewEvent(event) as EventOf;
       // `async` turns an exception of a synchronous handler into a rejection.
       await withTimeLimit(limitMs, async (signal) => await handler(view, { signal }));
-      await enqueueNext(deps, job, next);
+      await enqueueNext(service, job, next);
       return { event_id: event.id };
     },
     /** Skips the event, so that the later ones are still delivered. */
     async onFailed(job) {
       const [, next] = await readNext(job);
-      await enqueueNext(deps, job, next);
+      await enqueueNext(service, job, next);
       // In this order: if marking fails, the next event is delivered twice instead of never.
-      await deps.database.query((sql) => markSkipped(sql, job), "mark event as skipped");
+      await service.database.query((sql) => markSkipped(sql, job), "mark event as skipped");
     },
   };
 }
@@ -102,7 +97,7 @@ function deliveryTask(
  * event that staff retried: the next event was already enqueued when that event was skipped.
  */
 async function enqueueNext(
-  { database, jobQueue, clock }: DeliverDeps,
+  { database, jobQueue, clock }: Service,
   { task, payload }: GatewayJob,
   next: GatewayEvent | undefined,
 ): Promise<void> {
@@ -117,7 +112,7 @@ async function enqueueNext(
  * the sweep runs this task, for those that no instance has taken for an hour. If the handler is
  * registered, its instances are only stopped or behind. Otherwise it was removed.
  */
-function unknownHandlerTask({ database, clock }: DeliverDeps): Task {
+function unknownHandlerTask({ database, clock }: Service): Task {
   return {
     retries: 0,
     firstDelayMs: 0,

@@ -9,8 +9,9 @@ import type {
   WebhookEventName,
 } from "../events/names.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import { type EventHandlers, newJob } from "../records/outbox.ts";
+import { newJob } from "../records/new_job.ts";
 import type { PaymentView } from "../payments/views.ts";
+import type { EventHandlers } from "../service.ts";
 import type { SubscriptionView } from "../subscriptions/views.ts";
 import type { EndpointView } from "../webhooks/views.ts";
 

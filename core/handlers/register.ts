@@ -4,25 +4,19 @@
  * handlers.
  */
 
-import type { Database } from "../../db/connection/database.ts";
 import { registerHandlers } from "../../db/events/handlers.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { Events } from "./events.ts";
+import type { Service } from "../service.ts";
+import type { RegisteredHandler } from "./events.ts";
 
 /** Less than the minute after which an instance counts as stopped (`isStillRegistered`). */
 const REPEAT_MS = 20_000;
 
-export interface RegisterDeps {
-  database: Database;
-  events: Events;
-  log: Log;
-}
-
 /** Registers the handlers, and repeats this until disposal. */
 export async function keepRegistered(
-  { database, events, log }: RegisterDeps,
+  { database, log }: Pick<Service, "database" | "log">,
+  handlers: readonly RegisteredHandler[],
 ): Promise<AsyncDisposable> {
-  const handled = events.close().flatMap(({ task, names }) =>
+  const handled = handlers.flatMap(({ task, names }) =>
     names.map((event_name) => ({ task, event_name }))
   );
   const register = () =>

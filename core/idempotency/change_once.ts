@@ -5,9 +5,9 @@ import { claimKey, endKey } from "../../db/records/idempotency_keys.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import type { Caller } from "../auth/caller.ts";
 import { newId } from "../ids.ts";
+import type { Service } from "../service.ts";
 import {
   findUsedKey,
-  type KeyDeps,
   newKeyClaim,
   oldestValidKey,
   requestInProgress,
@@ -15,8 +15,6 @@ import {
   requireSameRequest,
 } from "./keys.ts";
 import { replay, type Reply } from "./reply.ts";
-
-export type OnceDeps = Pick<KeyDeps, "database" | "clock" | "keep">;
 
 export interface Change<T> {
   result: T;
@@ -32,26 +30,26 @@ export type ChangedOnce<T> = { result: T } | { replayed: object };
  * a key, every request makes the change.
  */
 export async function changeOnce<T>(
-  deps: OnceDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey | null,
   change: (sql: Sql) => Promise<Change<T>>,
   name: string,
 ): Promise<ChangedOnce<T>> {
-  if (!requestKey) return { result: (await deps.database.transaction(change, name)).result };
-  const now = new Date(deps.clock());
+  if (!requestKey) return { result: (await service.database.transaction(change, name)).result };
+  const now = new Date(service.clock());
   // The claim is visible only after the commit, together with the reply, so no lease has to be
   // held. A concurrent request with the same Idempotency-Key waits for the commit.
   const claim = newKeyClaim(requestKey, caller, newId(now), { now, thisInstance: NO_LOCK });
-  const changed = await deps.database.transaction(async (sql) => {
-    if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;
+  const changed = await service.database.transaction(async (sql) => {
+    if (!await claimKey(sql, claim, oldestValidKey(service, now))) return null;
     const changed = await change(sql);
     await endKey(sql, claim, changed.reply);
     return changed;
   }, name);
   if (changed) return { result: changed.result };
 
-  const known = await findUsedKey(deps, caller, requestKey);
+  const known = await findUsedKey(service, caller, requestKey);
   // It was pruned meanwhile. A retry finds it unused.
   if (!known) throw requestInProgress(1);
   requireSameRequest(known, requestKey);

@@ -5,7 +5,8 @@ import { type Caller, requireStaff } from "../auth/caller.ts";
 import { type KeyView, type NewKeyInput, newKeyRow, viewKey } from "../auth/manage_keys.ts";
 import { storeApiKey } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
-import { changeOnce, type OnceDeps } from "./change_once.ts";
+import type { Service } from "../service.ts";
+import { changeOnce } from "./change_once.ts";
 import type { RequestKey } from "./keys.ts";
 import { replyFor } from "./reply.ts";
 
@@ -15,14 +16,14 @@ import { replyFor } from "./reply.ts";
  * created.
  */
 export async function createApiKeyOnce(
-  deps: OnceDeps,
+  service: Service,
   caller: Caller,
   input: NewKeyInput,
   requestKey: RequestKey | null,
 ): Promise<KeyView & { key: string }> {
   requireStaff(caller);
   const { key, row } = newKeyRow(input);
-  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+  const changed = await changeOnce(service, caller, requestKey, async (sql) => {
     const result = await storeApiKey(sql, row);
     return { result, reply: replyFor(alreadyCreated(result))! };
   }, "create key");

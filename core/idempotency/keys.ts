@@ -4,13 +4,12 @@
  */
 
 import { Buffer } from "node:buffer";
-import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
+import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import {
   type ClaimedKey,
   claimKey,
   endKey,
   findKey,
-  type FoundKey,
   type IdempotencyKey,
   type KeyId,
   type NewKey,
@@ -19,10 +18,8 @@ import {
 import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import { newLease } from "../../db/records/lease.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
-import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
-import type { KeyReleases } from "./key_releases.ts";
+import type { Service } from "../service.ts";
 import { replay, type Reply } from "./reply.ts";
 
 /** The `Idempotency-Key` of a request, and the data that identifies the request. */
@@ -43,18 +40,6 @@ export interface RequestResult<T> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-
-export interface KeyDeps extends KeyLifetime {
-  database: Database;
-  clock: Clock;
-  thisInstance: ThisInstance;
-  keyReleases: KeyReleases;
-}
-
-export interface KeyLifetime {
-  /** `keys`: for how many days a key is valid. */
-  keep: Pick<RetentionDays, "keys">;
-}
 
 export type KeyClaim =
   | {
@@ -88,33 +73,33 @@ export function newKeyClaim(
  * How long a key is valid: the setting KEEP_KEYS_DAYS, and at least a day. An expired key can be
  * used again at once, although its row is deleted later.
  */
-export function keyLifetimeMs({ keep }: KeyLifetime): number {
+export function keyLifetimeMs({ keep }: Pick<Service, "keep">): number {
   return Math.max(keep.keys, 1) * DAY_MS;
 }
 
 /** Keys created before this time have expired. */
-export function oldestValidKey(deps: KeyLifetime, now: Date): Date {
+export function oldestValidKey(service: Pick<Service, "keep">, now: Date): Date {
   // Not before 1970, however large the setting is.
-  return new Date(Math.max(0, now.getTime() - keyLifetimeMs(deps)));
+  return new Date(Math.max(0, now.getTime() - keyLifetimeMs(service)));
 }
 
 /** Claims the key for a request that changes an existing record, or calls `resumeOrReplay`. */
 export async function claimOrResume(
-  deps: KeyDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey,
   resourceId: string,
 ): Promise<KeyClaim> {
-  const now = new Date(deps.clock());
-  const { thisInstance } = deps;
+  const now = new Date(service.clock());
+  const { thisInstance } = service;
   const claim = newKeyClaim(requestKey, caller, resourceId, { now, thisInstance });
-  const isNew = await releaseAfterError(deps, claim, () =>
-    deps.database.query(
-      (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
+  const isNew = await releaseAfterError(service, claim, () =>
+    service.database.query(
+      (sql) => claimKey(sql, claim, oldestValidKey(service, now)),
       "claim key",
     ));
   if (isNew) return { type: "claimed", key: claim, earlier: null };
-  return await resumeOrReplay(deps, caller, requestKey);
+  return await resumeOrReplay(service, caller, requestKey);
 }
 
 /**
@@ -122,33 +107,37 @@ export async function claimOrResume(
  * Throws if the request with the key is still in progress, or had another body.
  */
 export async function resumeOrReplay(
-  deps: KeyDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey,
   isRepeated = false,
 ): Promise<KeyClaim> {
   const id = keyIdOf(requestKey, caller);
-  const known = await deps.database.query((sql) => findKey(sql, id), "find key");
+  const known = await service.database.query((sql) => findKey(sql, id), "find key");
   // The key was pruned between the claim and this read. A retry finds it unused.
   if (!known) throw requestInProgress(1);
   requireSameRequest(known, requestKey);
   if (known.reply !== null) return { type: "replay", body: replay(known.reply) };
   const { lease_id, leased_seconds } = known;
-  if (leased_seconds !== null && !deps.keyReleases.has(lease_id)) {
+  if (leased_seconds !== null && !service.keyReleases.has(lease_id)) {
     throw requestInProgress(leased_seconds);
   }
-  const lease = newLease(deps.thisInstance);
-  const earlier = await releaseAfterError(deps, { ...id, ...lease }, () =>
-    deps.database.query(
-      (sql) => takeOverKey(sql, known, lease),
-      "take key over",
-    ));
+  const lease = newLease(service.thisInstance);
+  const earlier = await releaseAfterError(
+    service,
+    { ...id, ...lease },
+    () =>
+      service.database.query(
+        (sql) => takeOverKey(sql, known, lease),
+        "take key over",
+      ),
+  );
   if (!earlier) {
     // Another request has taken the key over, or the instance that had it has just released it.
-    if (!isRepeated) return await resumeOrReplay(deps, caller, requestKey, true);
+    if (!isRepeated) return await resumeOrReplay(service, caller, requestKey, true);
     throw requestInProgress();
   }
-  deps.keyReleases.remove(lease_id);
+  service.keyReleases.remove(lease_id);
   return {
     type: "claimed",
     key: { ...id, ...lease },
@@ -169,38 +158,38 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
 
 /** Whether a request with the key is running, or has ended with a stored reply. Claims nothing. */
 export async function isRunningOrDone(
-  deps: KeyDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<boolean> {
-  const known = await findUsedKey(deps, caller, requestKey);
+  const known = await findUsedKey(service, caller, requestKey);
   return known !== null && (known.reply !== null || known.leased_seconds !== null);
 }
 
 /** Whether an earlier request used the key. Claims nothing. */
 export async function isKeyUsed(
-  deps: KeyDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<boolean> {
-  return await findUsedKey(deps, caller, requestKey) !== null;
+  return await findUsedKey(service, caller, requestKey) !== null;
 }
 
 /** The key if an earlier request used it, with any body, and it has not expired. */
 export async function findUsedKey(
-  deps: Pick<KeyDeps, "database" | "clock" | "keep">,
+  service: Pick<Service, "database" | "clock" | "keep">,
   caller: Caller,
   requestKey: RequestKey,
-): Promise<FoundKey | null> {
+): Promise<IdempotencyKey | null> {
   const id = keyIdOf(requestKey, caller);
-  const known = await deps.database.query((sql) => findKey(sql, id), "find key");
-  const since = oldestValidKey(deps, new Date(deps.clock()));
+  const known = await service.database.query((sql) => findKey(sql, id), "find key");
+  const since = oldestValidKey(service, new Date(service.clock()));
   return known && known.created_at >= since ? known : null;
 }
 
 /** The key if the same request used it before, even if the key has expired since. */
 export async function findSameRequest(
-  { database }: KeyDeps,
+  { database }: Service,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
@@ -214,14 +203,14 @@ export async function findSameRequest(
  * nothing if a change has already ended the key, or another request has taken it over.
  */
 export async function finishKey(
-  deps: KeyDeps,
+  service: Service,
   key: ClaimedKey,
   reply: Reply | null,
 ): Promise<void> {
   await releaseAfterError(
-    deps,
+    service,
     key,
-    () => deps.database.query((sql) => endKey(sql, key, reply), "end key"),
+    () => service.database.query((sql) => endKey(sql, key, reply), "end key"),
   );
 }
 
@@ -230,7 +219,7 @@ export async function finishKey(
  * database fails, the request ends, and its key is released when the database responds.
  */
 export async function releaseAfterError<T>(
-  { keyReleases }: Pick<KeyDeps, "keyReleases">,
+  { keyReleases }: Pick<Service, "keyReleases">,
   key: ClaimedKey | null,
   run: () => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,8 @@ import type { Invoice } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
 import { MAX_CHECK_INTERVAL_MS, nextCheck } from "../records/check_times.ts";
-import type { Change, KeyChange, RecordDeps } from "../records/record.ts";
+import type { Change, KeyChange } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { invoiceKind } from "./invoice_record.ts";
 import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusFromGateway } from "./states.ts";
 
@@ -36,13 +37,13 @@ export interface AppliedInvoiceReport {
 
 /** Applies what is new in the report, and sets the next check. Ignores a stale report. */
 export async function applyReport(
-  deps: RecordDeps,
+  service: Service,
   known: GatewayInvoice,
   { answer, source, askedAtVersion, key, notificationId = null }: InvoiceReport,
 ): Promise<AppliedInvoiceReport> {
   let isReportStale = false;
-  const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
-    const now = new Date(deps.clock());
+  const invoice = await changeRecord(service, invoiceKind, known, (current) => {
+    const now = new Date(service.clock());
     const reported = statusFromGateway(answer.status, current.due_at, now);
     // The first response cannot be outdated, and a paid invoice stays paid.
     const isFirst = current.gateway_invoice_id === null;
@@ -67,13 +68,13 @@ export async function applyReport(
 
 /** The gateway voided the invoice as requested. */
 export async function applyVoid(
-  deps: RecordDeps,
+  service: Service,
   known: GatewayInvoice,
   void_reason: string | null,
   key: KeyChange<GatewayInvoice> | null,
 ): Promise<GatewayInvoice> {
-  return await changeRecord(deps, invoiceKind, known, (current) => {
-    const now = new Date(deps.clock());
+  return await changeRecord(service, invoiceKind, known, (current) => {
+    const now = new Date(service.clock());
     const change = changeStatus(current, "void", "void", now);
     if (!change) return key ? { key } : null;
     const check_at = checkTime(current, "void", now);
@@ -83,12 +84,12 @@ export async function applyVoid(
 
 /** The gateway refused the creation: there is no such invoice, and there never will be one. */
 export async function applyRefusal(
-  deps: RecordDeps,
+  service: Service,
   known: GatewayInvoice,
   key: KeyChange<GatewayInvoice> | null,
 ): Promise<GatewayInvoice> {
-  return await changeRecord(deps, invoiceKind, known, (current) => {
-    const now = new Date(deps.clock());
+  return await changeRecord(service, invoiceKind, known, (current) => {
+    const now = new Date(service.clock());
     const change = changeStatus(current, "failed", "create", now);
     if (!change) return key ? { key } : null;
     return { ...change, set: { ...change.set, check_at: null }, key };

@@ -7,7 +7,8 @@ import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
-import { actAs, type RecordDeps } from "../records/record.ts";
+import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyReport, matchesInvoice, type Source } from "./apply_report.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
@@ -20,7 +21,7 @@ export interface CheckedInvoice {
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function checkAtGateway(
-  deps: RecordDeps,
+  service: Service,
   known: GatewayInvoice,
   source: Source,
   notificationId: string | null = null,
@@ -28,16 +29,16 @@ export async function checkAtGateway(
   // The gateway finds invoices by its own id only.
   if (known.gateway_invoice_id === null) return { invoice: known, raw: null };
   for (let invoice = known, checks = 1;; checks++) {
-    const { body: answer, raw } = await requestInvoice(deps, invoice);
+    const { body: answer, raw } = await requestInvoice(service, invoice);
     const report = { answer, source, askedAtVersion: invoice.version, notificationId };
-    const applied = await applyReport(deps, invoice, report);
+    const applied = await applyReport(service, invoice, report);
     invoice = applied.invoice;
     if (!applied.isReportStale || checks >= MAX_CHECKS) return { invoice, raw };
   }
 }
 
 async function requestInvoice(
-  { gateway, log }: RecordDeps,
+  { gateway, log }: Service,
   invoice: GatewayInvoice,
 ): Promise<GatewayResponse<Invoice>> {
   try {
@@ -67,14 +68,14 @@ export interface CheckedInvoiceStatus {
 
 /** Checks the invoice at the gateway and returns its current state, with the gateway's response. */
 export async function getInvoiceStatus(
-  service: RecordDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<CheckedInvoiceStatus> {
-  const deps = actAs(service, caller);
-  const known = await findOwn(deps, invoiceKind, caller, id);
+  const asCaller = actAs(service, caller);
+  const known = await findOwn(asCaller, invoiceKind, caller, id);
   try {
-    const { invoice, raw } = await checkAtGateway(deps, known, "get_invoice_status");
+    const { invoice, raw } = await checkAtGateway(asCaller, known, "get_invoice_status");
     return { invoice: viewInvoice(invoice), gateway_response: raw };
   } catch (error) {
     throw problems.checkFailed(known, "refused", error);

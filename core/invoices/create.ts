@@ -20,40 +20,41 @@ import {
   sendCreation,
 } from "../records/create.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
-import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
+import { invoiceKind, problems } from "./invoice_record.ts";
 import type { InvoiceView } from "./views.ts";
 
 /** For how long the gateway remembers the idempotency key of a creation. */
 const RESEND_WINDOW_MS = 5 * 60_000;
 
 export async function createInvoice(
-  service: InvoiceDeps,
+  service: Service,
   caller: Caller,
   input: InvoiceInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<InvoiceView>> {
-  const deps = actAs(service, caller);
+  const asCaller = actAs(service, caller);
   requireOrderPrefix(caller, input);
-  await requireDueDate(deps, caller, input, requestKey);
-  const claim = await claimInvoice(deps, caller, input, requestKey);
-  return await create(deps, invoiceKind, claim, invoiceCreation(deps));
+  await requireDueDate(asCaller, caller, input, requestKey);
+  const claim = await claimInvoice(asCaller, caller, input, requestKey);
+  return await create(asCaller, invoiceKind, claim, invoiceCreation(asCaller));
 }
 
-function invoiceCreation(deps: InvoiceDeps): Creation<GatewayInvoice, Invoice> {
+function invoiceCreation(service: Service): Creation<GatewayInvoice, Invoice> {
   return {
     resendWindowMs: RESEND_WINDOW_MS,
     isResentByTask: true,
     call: (invoice, options) =>
-      deps.gateway.createInvoice(invoicePayload(invoice, deps.invoicePayments), options),
+      service.gateway.createInvoice(invoicePayload(invoice, service.invoicePayments), options),
     answers: matchesInvoice,
     refusal: (invoice, error) =>
       error.statusCode === "409" ? problems.orderIdInUse(invoice, error) : null,
-    applyRefusal: (invoice, key) => applyRefusal(deps, invoice, key),
+    applyRefusal: (invoice, key) => applyRefusal(service, invoice, key),
     async apply(invoice, answer, key) {
       const report = { answer, source: "create", askedAtVersion: invoice.version, key } as const;
-      return (await applyReport(deps, invoice, report)).invoice;
+      return (await applyReport(service, invoice, report)).invoice;
     },
   };
 }
@@ -64,31 +65,38 @@ export function canResendInvoice(invoice: GatewayInvoice, now: number): boolean 
 
 /** Sends the creation of a pending invoice again. Null: that is no longer safe. */
 export async function resendInvoice(
-  deps: InvoiceDeps,
+  service: Service,
   invoice: GatewayInvoice,
 ): Promise<GatewayInvoice | null> {
-  if (!canResendInvoice(invoice, deps.clock())) return null;
+  if (!canResendInvoice(invoice, service.clock())) return null;
   const sent = { wasSentBefore: true };
-  return await sendCreation(deps, invoiceKind, { key: null }, invoice, invoiceCreation(deps), sent);
+  return await sendCreation(
+    service,
+    invoiceKind,
+    { key: null },
+    invoice,
+    invoiceCreation(service),
+    sent,
+  );
 }
 
 /** Rejects a past date, except in a retry with a used key: the retry gets the stored reply. */
 async function requireDueDate(
-  deps: InvoiceDeps,
+  service: Service,
   caller: Caller,
   { due_date }: InvoiceInput,
   requestKey: RequestKey | null,
 ): Promise<void> {
   const due = endOfDayInWib(due_date);
   if (!due) throw invalidField("due_date", "must be a date such as 2026-12-31");
-  if (due.getTime() > deps.clock()) return;
-  if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
+  if (due.getTime() > service.clock()) return;
+  if (requestKey && await isKeyUsed(service, caller, requestKey)) return;
   throw invalidField("due_date", "must be today or later in Western Indonesia Time (UTC+7)");
 }
 
 /** Inserts the invoice, or finds the one that an earlier request with the same key inserted. */
 async function claimInvoice(
-  deps: InvoiceDeps,
+  service: Service,
   caller: Caller,
   input: InvoiceInput,
   requestKey: RequestKey | null,
@@ -96,10 +104,10 @@ async function claimInvoice(
   // A new invoice that replaces a failed one gets the same order id and number. The gateway accepts
   // only one invoice for each order id and each number, so it cannot create both.
   const claim = () =>
-    claimRecord(deps, invoiceKind, { caller, requestKey }, (failed) => {
+    claimRecord(service, invoiceKind, { caller, requestKey }, (failed) => {
       const order_id = input.order_id ?? failed?.order_id;
       const invoice_number = input.invoice_number ?? failed?.invoice_number;
-      return newInvoice({ ...input, order_id, invoice_number }, caller, new Date(deps.clock()));
+      return newInvoice({ ...input, order_id, invoice_number }, caller, new Date(service.clock()));
     });
   try {
     return await claim();

@@ -11,18 +11,13 @@ import {
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { isAmount } from "../money.ts";
-import { type JobSubject, newJob } from "../records/outbox.ts";
+import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";
-import type { RecordDeps, RecordKind } from "../records/record.ts";
+import type { RecordKind } from "../records/record.ts";
 import { canBecome, type InvoiceStatus } from "./states.ts";
 import { type InvoiceView, shownOf, viewInvoice } from "./views.ts";
-
-export interface InvoiceDeps extends RecordDeps {
-  /** The payment channels that customers can pay invoices with, in the gateway's names. */
-  invoicePayments: readonly string[];
-}
 
 export const problems = createProblems<GatewayInvoice>(
   ({ id, order_id }) => ({ invoice_id: id, order_id }),

@@ -12,7 +12,7 @@ import { id as idField } from "../gateway/json.ts";
 import type { Invoice, Transaction } from "../gateway/responses.ts";
 import type { Link } from "../payments/adopt.ts";
 import { checkInvoiceJob } from "../payments/payment_record.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyReport, matchesInvoice } from "./apply_report.ts";
 
 export function linkToInvoice({ id, user_id }: GatewayInvoice): Link {
@@ -28,38 +28,38 @@ export function gatewayInvoiceId({ metadata }: Transaction): string | null {
  * Throws a `GatewayError` if it has to ask the gateway for the invoice and gets no usable response.
  */
 export async function findInvoiceLink(
-  deps: RecordDeps,
+  service: Service,
   answer: Transaction,
 ): Promise<Link | null> {
   const gatewayId = gatewayInvoiceId(answer);
   if (gatewayId === null) return null;
-  const known = await deps.database.query(
+  const known = await service.database.query(
     (sql) => findInvoiceByGatewayId(sql, gatewayId),
     "find invoice",
   );
-  const invoice = known ?? await findUnanswered(deps, gatewayId);
+  const invoice = known ?? await findUnanswered(service, gatewayId);
   return invoice && linkToInvoice(invoice);
 }
 
 /** Finds an invoice that the gateway created although it did not answer the request for it. */
 async function findUnanswered(
-  deps: RecordDeps,
+  service: Service,
   gatewayId: string,
 ): Promise<GatewayInvoice | null> {
-  const answer = await requestInvoice(deps, gatewayId);
+  const answer = await requestInvoice(service, gatewayId);
   const order = answer?.order_id;
   if (!answer || !order) return null;
-  const invoice = await deps.database.query(
+  const invoice = await service.database.query(
     (sql) => findInvoiceOfOrder(sql, order),
     "find invoice",
   );
   if (!invoice || !matchesInvoice(invoice, answer)) return null;
   const report = { answer, source: "notification", askedAtVersion: invoice.version } as const;
-  return (await applyReport(deps, invoice, report)).invoice;
+  return (await applyReport(service, invoice, report)).invoice;
 }
 
 /** Null: the gateway has no such invoice. */
-async function requestInvoice({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice | null> {
+async function requestInvoice({ gateway }: Service, gatewayId: string): Promise<Invoice | null> {
   try {
     return (await gateway.getInvoice(gatewayId)).body;
   } catch (error) {
@@ -73,7 +73,7 @@ async function requestInvoice({ gateway }: RecordDeps, gatewayId: string): Promi
  * alone does not link them: callers choose order ids, and other systems may use the same order ids.
  */
 export async function checkInvoiceOfOrder(
-  { database, jobQueue, clock }: RecordDeps,
+  { database, jobQueue, clock }: Service,
   payment: GatewayPayment,
 ): Promise<void> {
   if (payment.user_id !== null) return;

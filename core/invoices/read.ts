@@ -9,16 +9,16 @@ import type { Caller } from "../auth/caller.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { invoiceKind } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
 export async function readInvoice(
-  deps: RecordDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<InvoiceView> {
-  return viewInvoice(await findOwn(deps, invoiceKind, caller, id));
+  return viewInvoice(await findOwn(service, invoiceKind, caller, id));
 }
 
 /** A missing member matches any value. */
@@ -43,7 +43,7 @@ export interface InvoicePage {
 const DAY_MS = 86_400_000;
 
 export async function listInvoices(
-  { database }: RecordDeps,
+  { database }: Service,
   caller: Caller,
   input: InvoiceFilter & { after: WalkCursor | null; limit: number },
 ): Promise<InvoicePage> {

@@ -5,7 +5,6 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Database } from "../../db/connection/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/records/idempotency_keys.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import {
@@ -18,14 +17,13 @@ import {
   requeueWithSecret,
 } from "../../db/jobs/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
+import type { Service } from "../service.ts";
 import { ServiceError } from "../errors.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
 import * as keys from "../idempotency/keys.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { replay, replyFor } from "../idempotency/reply.ts";
 import { newId } from "../ids.ts";
-import type { JobQueue } from "../records/outbox.ts";
 import { type JobView, requireJob, viewJob } from "./read.ts";
 import { PostponeJob, type Task } from "./task.ts";
 
@@ -53,18 +51,12 @@ const LIFETIME_MS = 23 * HOUR_MS;
  * did.
  */
 export function hasRequestExpired(
-  deps: keys.KeyLifetime & { clock: Clock },
+  service: Pick<Service, "keep" | "clock">,
   { payload: { key_since }, created_at }: GatewayJob,
 ): boolean {
   if (typeof key_since !== "string") return false;
-  const keyEnd = Date.parse(key_since) + keys.keyLifetimeMs(deps);
-  return deps.clock() > Math.min(created_at.getTime() + LIFETIME_MS, keyEnd - HOUR_MS);
-}
-
-export interface AsyncRequestDeps extends keys.KeyLifetime {
-  database: Database;
-  jobQueue: JobQueue;
-  clock: Clock;
+  const keyEnd = Date.parse(key_since) + keys.keyLifetimeMs(service);
+  return service.clock() > Math.min(created_at.getTime() + LIFETIME_MS, keyEnd - HOUR_MS);
 }
 
 /** `key` is null if the caller sent none. */
@@ -83,33 +75,33 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
  * effect once, no matter how often it is sent, synchronously or not.
  */
 export async function acceptAsyncRequest(
-  deps: AsyncRequestDeps,
+  service: Service,
   caller: Caller,
   request: AsyncRequest,
 ): Promise<RequestResult<JobView>> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const requestKey = request.key === null ? null : { ...request, key: request.key };
-  const used = requestKey && await findUsedKey(deps, caller, requestKey);
+  const used = requestKey && await findUsedKey(service, caller, requestKey);
   const job = newRequestJob(caller, request, { now, used });
   if (!requestKey) {
-    await deps.database.query((sql) => insertRequest(sql, job), "insert job");
+    await service.database.query((sql) => insertRequest(sql, job), "insert job");
   } else {
     const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
       // This key is never taken over: a repeated request returns the job.
       key: keys.newKeyClaim(asyncKey, caller, job.id, { now, thisInstance: NO_LOCK }),
-      keysSince: keys.oldestValidKey(deps, now),
+      keysSince: keys.oldestValidKey(service, now),
     };
-    const isNew = await deps.database.query(
+    const isNew = await service.database.query(
       (sql) => insertKeyedRequest(sql, job, claim),
       "insert keyed job",
     );
     if (!isNew) {
-      const earlier = await findEarlierJob(deps, caller, asyncKey);
-      return await resumeOrReturn(deps, earlier, { request, hasReply: Boolean(used?.reply) });
+      const earlier = await findEarlierJob(service, caller, asyncKey);
+      return await resumeOrReturn(service, earlier, { request, hasReply: Boolean(used?.reply) });
     }
   }
-  deps.jobQueue.enqueue(job);
+  service.jobQueue.enqueue(job);
   return { body: viewNewJob(job), isReplayed: false };
 }
 
@@ -142,11 +134,11 @@ function newRequestJob(
  * body.
  */
 async function findUsedKey(
-  deps: AsyncRequestDeps,
+  service: Service,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
-  const used = await keys.findUsedKey(deps, caller, requestKey);
+  const used = await keys.findUsedKey(service, caller, requestKey);
   if (used) keys.requireSameRequest(used, requestKey);
   return used;
 }
@@ -156,26 +148,26 @@ async function findUsedKey(
  * was erased, but the repeated request contains it.
  */
 async function resumeOrReturn(
-  deps: AsyncRequestDeps,
+  service: Service,
   job: GatewayJob,
   { request, hasReply }: { request: AsyncRequest; hasReply: boolean },
 ): Promise<RequestResult<JobView>> {
-  const now = deps.clock();
-  if (job.status !== "failed" || hasReply || hasRequestExpired(deps, job)) {
+  const now = service.clock();
+  if (job.status !== "failed" || hasReply || hasRequestExpired(service, job)) {
     return { body: viewJob(job), isReplayed: true };
   }
   const secret = request.secret?.(job.id) ?? null;
-  const queued = await deps.database.query(
+  const queued = await service.database.query(
     (sql) => requeueWithSecret(sql, job.id, secret, new Date(now)),
     "queue job again",
   );
-  if (queued) deps.jobQueue.enqueue(queued);
-  return { body: viewJob(queued ?? await requireJob(deps, job.id)), isReplayed: !queued };
+  if (queued) service.jobQueue.enqueue(queued);
+  return { body: viewJob(queued ?? await requireJob(service, job.id)), isReplayed: !queued };
 }
 
 /** The job of an earlier request with the key, in its current state. */
 async function findEarlierJob(
-  { database }: AsyncRequestDeps,
+  { database }: Service,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<GatewayJob> {
@@ -234,7 +226,7 @@ class RequestEnded extends ServiceError {
 }
 
 export function asyncRequestTask<Input extends object>(
-  deps: keys.KeyDeps,
+  service: Service,
   handler: AsyncHandler<Input>,
 ): Task {
   return {
@@ -244,22 +236,22 @@ export function asyncRequestTask<Input extends object>(
     isFinal: (error) => error instanceof RequestEnded || replyFor(error) !== null,
     async run(job) {
       try {
-        return handler.resultOf(await runRequest(deps, handler, job));
+        return handler.resultOf(await runRequest(service, handler, job));
       } catch (error) {
-        throw postponement(error, deps.clock()) ?? callerError(error);
+        throw postponement(error, service.clock()) ?? callerError(error);
       }
     },
   };
 }
 
 async function runRequest<Input extends object>(
-  deps: keys.KeyDeps,
+  service: Service,
   handler: AsyncHandler<Input>,
   job: GatewayJob,
 ): Promise<object> {
   const request = requestOf<Input>(job);
   try {
-    if (hasRequestExpired(deps, job)) {
+    if (hasRequestExpired(service, job)) {
       throw new NoLongerPossible(
         "The Idempotency-Key is more than 23 hours old, so the request can no longer be processed.",
       );
@@ -267,7 +259,7 @@ async function runRequest<Input extends object>(
     return await handler.run(request, job);
   } catch (error) {
     if (!(error instanceof NoLongerPossible)) throw error;
-    return await replayEarlierAttempt(deps, request, error.message);
+    return await replayEarlierAttempt(service, request, error.message);
   }
 }
 
@@ -288,11 +280,11 @@ function requestOf<Input extends object>({ id, payload }: GatewayJob): DeferredR
  * the caller to send a new request only if no earlier attempt can have had an effect.
  */
 async function replayEarlierAttempt(
-  deps: keys.KeyDeps,
+  service: Service,
   { caller, requestKey, since }: DeferredRequest<object>,
   why: string,
 ): Promise<object> {
-  const earlier = await keys.findSameRequest(deps, caller, requestKey);
+  const earlier = await keys.findSameRequest(service, caller, requestKey);
   if (earlier?.reply) return replay(earlier.reply);
   if (earlier) {
     throw new RequestEnded("invalid_state", {
@@ -300,7 +292,7 @@ async function replayEarlierAttempt(
       members: { payment_id: earlier.resource_id, outcome: "unknown" },
     });
   }
-  const isKeyExpired = since < keys.oldestValidKey(deps, new Date(deps.clock()));
+  const isKeyExpired = since < keys.oldestValidKey(service, new Date(service.clock()));
   throw new RequestEnded("invalid_state", {
     detail: isKeyExpired
       ? `${why} Its Idempotency-Key has expired, so it is not known whether an earlier attempt ` +

@@ -6,7 +6,7 @@ import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/recor
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import type { CallType } from "../gateway/circuit_breaker.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 
 /** Records per transaction, so that transactions stay short. */
 const BATCH = 500;
@@ -15,8 +15,6 @@ const BATCH = 500;
  * How many jobs may wait: as many as can run before the next sweep, which finds the other records.
  */
 export const MAX_WAITING = 10_000;
-
-export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
 
 /** A sweep over records of one kind. */
 export interface Sweep {
@@ -34,24 +32,24 @@ export interface Sweep {
  * Returns how many checks were enqueued. Each batch is one transaction: if the process crashes, the
  * next run continues with the records that are still due.
  */
-export async function enqueueChecks(deps: EnqueueDeps, sweep: Sweep): Promise<number> {
-  const enqueueBatch = (limit: number) => enqueueDueBatch(deps, sweep, limit);
-  return await enqueueInBatches(deps, sweep.task, enqueueBatch, sweep.calls);
+export async function enqueueChecks(service: Service, sweep: Sweep): Promise<number> {
+  const enqueueBatch = (limit: number) => enqueueDueBatch(service, sweep, limit);
+  return await enqueueInBatches(service, sweep.task, enqueueBatch, sweep.calls);
 }
 
 /** Stops when enough jobs wait, nothing is due, or the gateway is down. */
 export async function enqueueInBatches(
-  deps: EnqueueDeps,
+  service: Service,
   task: string,
   enqueueBatch: (limit: number) => Promise<DueJob[]>,
   calls: readonly CallType[] = ["read"],
 ): Promise<number> {
-  const room = await findRoom(deps, task);
+  const room = await findRoom(service, task);
   let queued = 0;
-  while (queued < room && gatewayPauseMs(deps, calls) === 0) {
+  while (queued < room && gatewayPauseMs(service, calls) === 0) {
     const limit = Math.min(BATCH, room - queued);
     const jobs = await enqueueBatch(limit);
-    for (const job of jobs) deps.jobQueue.enqueue(job);
+    for (const job of jobs) service.jobQueue.enqueue(job);
     queued += jobs.length;
     if (jobs.length < limit) break;
   }
@@ -62,7 +60,7 @@ export async function enqueueInBatches(
  * How many more jobs may wait. Without a limit, the queue would keep growing while the gateway is
  * slow.
  */
-async function findRoom({ database, clock }: EnqueueDeps, task: string): Promise<number> {
+async function findRoom({ database, clock }: Service, task: string): Promise<number> {
   const now = new Date(clock());
   const waiting = await database.query(
     (sql) => countDueJobs(sql, task, now, MAX_WAITING),
@@ -72,7 +70,7 @@ async function findRoom({ database, clock }: EnqueueDeps, task: string): Promise
 }
 
 async function enqueueDueBatch(
-  { database, clock }: EnqueueDeps,
+  { database, clock }: Service,
   { table, list, job }: Sweep,
   limit: number,
 ): Promise<DueJob[]> {

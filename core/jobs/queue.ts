@@ -1,6 +1,6 @@
 /** The interface of a job queue for the process that runs jobs. */
 
-import type { JobQueue } from "../records/outbox.ts";
+import type { JobQueue } from "../service.ts";
 import type { Worker } from "./worker.ts";
 
 export interface OpenJobQueue extends JobQueue {

@@ -1,10 +1,10 @@
 /** `readJob` and `listJobs`: jobs as callers see them, without their input. */
 
-import type { Database } from "../../db/connection/database.ts";
 import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs/jobs.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../lists/page.ts";
+import type { Service } from "../service.ts";
 
 export { JOB_STATUSES } from "../../db/jobs/jobs.ts";
 
@@ -24,18 +24,14 @@ export function viewJob(job: Omit<GatewayJob, "payload" | "secret">) {
   };
 }
 
-export interface ReadDeps {
-  database: Database;
-}
-
 /** Only its owner, staff and viewers can see a job. */
-export async function readJob(deps: ReadDeps, caller: Caller, id: string): Promise<JobView> {
-  const job = await requireJob(deps, id);
+export async function readJob(service: Service, caller: Caller, id: string): Promise<JobView> {
+  const job = await requireJob(service, id);
   if (!canReadAll(caller) && job.user_id !== caller.userId) throw new ServiceError("not_found");
   return viewJob(job);
 }
 
-export async function requireJob({ database }: ReadDeps, id: string): Promise<GatewayJob> {
+export async function requireJob({ database }: Service, id: string): Promise<GatewayJob> {
   const job = await database.query((sql) => findJob(sql, id), "find job");
   if (!job) throw new ServiceError("not_found");
   return job;
@@ -56,7 +52,7 @@ export interface JobPage {
 }
 
 export async function listJobs(
-  { database }: ReadDeps,
+  { database }: Service,
   caller: Caller,
   { limit, ...filter }: JobFilter,
 ): Promise<JobPage> {

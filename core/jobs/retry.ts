@@ -1,32 +1,24 @@
 /** `retryJob`: queues a failed job again and resets its attempts. */
 
-import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import { codeOf, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
 import { type GatewayJob, requeueJob } from "../../db/jobs/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
-import type { KeyLifetime } from "../idempotency/keys.ts";
-import type { JobQueue } from "../records/outbox.ts";
+import type { Service } from "../service.ts";
 import { hasRequestExpired } from "./async_requests.ts";
 import { type JobView, requireJob, viewJob } from "./read.ts";
 
-export interface RetryDeps extends KeyLifetime {
-  database: Database;
-  jobQueue: JobQueue;
-  clock: Clock;
-}
-
-export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Promise<JobView> {
+export async function retryJob(service: Service, caller: Caller, id: string): Promise<JobView> {
   requireStaff(caller);
-  const hasExpired = hasRequestExpired(deps, await requireJob(deps, id));
-  const job = hasExpired ? null : await requeue(deps, id);
-  if (!job) throw whyNotRetried(await requireJob(deps, id), hasExpired);
-  deps.jobQueue.enqueue(job);
+  const hasExpired = hasRequestExpired(service, await requireJob(service, id));
+  const job = hasExpired ? null : await requeue(service, id);
+  if (!job) throw whyNotRetried(await requireJob(service, id), hasExpired);
+  service.jobQueue.enqueue(job);
   return viewJob(job);
 }
 
 /** Null: the job does not exist, has not failed, or its card token was erased. */
-async function requeue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
+async function requeue({ database, clock }: Service, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());
     return await database.query((sql) => requeueJob(sql, id, now), "queue job again");

@@ -5,10 +5,8 @@
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/jobs/cron_runs.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { listJobsInOtherLanes } from "../../db/jobs/jobs.ts";
-import type { Clock } from "../time/clock.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Service } from "../service.ts";
 import { nextRun } from "./cron_times.ts";
 import { errorText } from "./task.ts";
 import type { Worker } from "./worker.ts";
@@ -26,12 +24,6 @@ const MINUTE_MS = 60_000;
 /** A timer can fire a little early; the tick then belongs to the minute that is about to begin. */
 const EARLY_MS = 1_000;
 
-export interface TickDeps {
-  database: Database;
-  clock: Clock;
-  log: Log;
-}
-
 /** A cron that still runs is not started again, so it ends before the next minute. */
 const MAX_SCHEDULE_MS = 55_000;
 
@@ -40,7 +32,7 @@ const MAX_SCHEDULE_MS = 55_000;
  * longer than a minute continues in the background, and is not started again until it has ended.
  */
 export function createScheduler(
-  deps: TickDeps,
+  service: Pick<Service, "database" | "clock" | "log">,
   entries: readonly ScheduleEntry[],
 ): () => Promise<void> {
   const running = new Set<string>();
@@ -48,12 +40,12 @@ export function createScheduler(
 
   async function run(entry: ScheduleEntry): Promise<void> {
     running.add(entry.name);
-    await tick(deps, entry);
+    await tick(service, entry);
     running.delete(entry.name);
   }
 
   return async function runDue() {
-    const minute = currentMinute(deps.clock());
+    const minute = currentMinute(service.clock());
     // Usually the previous minute; earlier if the timer or the clock skipped a minute.
     const since = last ?? new Date(minute.getTime() - MINUTE_MS);
     last = minute;
@@ -69,7 +61,10 @@ function currentMinute(now: number): Date {
 }
 
 /** Runs an entry, unless another instance has claimed this minute's tick. Never rejects. */
-export async function tick({ database, clock, log }: TickDeps, entry: ScheduleEntry) {
+export async function tick(
+  { database, clock, log }: Pick<Service, "database" | "clock" | "log">,
+  entry: ScheduleEntry,
+) {
   const task = entry.name;
   try {
     const now = clock();
@@ -107,18 +102,14 @@ const MAX_SWEEP_MS = 50_000;
 /** How long a job without a worker waits: its worker may be part of a newer version. */
 export const OTHER_LANE_MS = 3_600_000;
 
-export interface SweepDeps {
-  database: Database;
-  clock: Clock;
-  worker: Worker;
-}
-
 /**
  * Runs all due jobs, and waits for them. Returns their number. Workers poll, so this matters only
  * on Deno Deploy: it stops idle instances, so there may be no instance that polls. Also runs jobs
  * that no worker has taken for an hour, such as those for a handler that was removed.
  */
-export async function sweepJobs({ database, clock, worker }: SweepDeps): Promise<number> {
+export async function sweepJobs(
+  { database, clock, worker }: Pick<Service, "database" | "clock"> & { worker: Worker },
+): Promise<number> {
   const since = new Date(clock() - OTHER_LANE_MS);
   const others = await database.query(
     (sql) => listJobsInOtherLanes(sql, worker.lanes, since),

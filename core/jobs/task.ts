@@ -65,20 +65,20 @@ export class PostponeJob extends Error {
  * while the gateway answers no writes.
  */
 export function pauseWhileGatewayDown(
-  deps: { gateway: GatewayClient; clock: Clock },
+  service: { gateway: GatewayClient; clock: Clock },
   task: Task,
   calls: readonly CallType[] = ["read"],
 ): Task {
-  const postpone = (ms: number) => new PostponeJob(new Date(deps.clock() + ms));
+  const postpone = (ms: number) => new PostponeJob(new Date(service.clock() + ms));
   return {
     ...task,
     async run(job, context) {
-      const pauseMs = gatewayPauseMs(deps, calls);
+      const pauseMs = gatewayPauseMs(service, calls);
       if (pauseMs > 0) throw postpone(pauseMs);
       try {
         return await task.run(job, context);
       } catch (error) {
-        const pauseMs = isUnanswered(error) ? gatewayPauseMs(deps) : 0;
+        const pauseMs = isUnanswered(error) ? gatewayPauseMs(service) : 0;
         throw pauseMs > 0 ? postpone(pauseMs) : error;
       }
     },

@@ -17,9 +17,9 @@ import {
   renewLease,
 } from "../../db/jobs/claims.ts";
 import { LANES } from "../../db/jobs/jobs.ts";
+import type { JobQueue } from "../service.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { JobQueue } from "../records/outbox.ts";
 import { recordJobRun } from "../telemetry/telemetry.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
@@ -76,7 +76,8 @@ export interface Worker {
   close(graceMs: number): Promise<void>;
 }
 
-type WorkerDeps = WorkerOptions & { limitMs: number; leaseMs: number; stopping: AbortSignal };
+/** With the defaults of options that are missing. */
+type WorkerSettings = WorkerOptions & { limitMs: number; leaseMs: number; stopping: AbortSignal };
 
 interface Lane {
   places: number;
@@ -88,7 +89,7 @@ interface Lane {
 }
 
 interface WorkerState {
-  deps: WorkerDeps;
+  settings: WorkerSettings;
   lanes: Map<string, Lane>;
   running: Set<Promise<void>>;
   /** How many jobs were started. */
@@ -104,9 +105,9 @@ interface WorkerState {
 export function createWorker(options: WorkerOptions): Worker {
   const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
-  const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
+  const settings = { ...options, limitMs, leaseMs, stopping: stop.signal };
   const worker: WorkerState = {
-    deps,
+    settings,
     lanes: createLanes(options),
     running: new Set(),
     started: 0,
@@ -129,7 +130,7 @@ export function createWorker(options: WorkerOptions): Worker {
     lanes: [...worker.lanes.keys()],
     runDue: (limitMs) => runDue(worker, limitMs),
     async run(jobId) {
-      const job = stop.signal.aborted ? null : await claimOne(deps, jobId);
+      const job = stop.signal.aborted ? null : await claimOne(settings, jobId);
       if (job) await startJob(worker, job);
     },
     async close(graceMs) {
@@ -149,7 +150,7 @@ function wake(worker: WorkerState): Promise<boolean> {
 
 /** Resolves with whether a lane is full afterwards; never rejects. */
 async function claimNext(worker: WorkerState): Promise<boolean> {
-  const { stopping, log } = worker.deps;
+  const { stopping, log } = worker.settings;
   worker.nextClaim = null;
   const isPoll = worker.isPollDue;
   worker.isPollDue = false;
@@ -170,7 +171,7 @@ async function claimNext(worker: WorkerState): Promise<boolean> {
 }
 
 async function poll(worker: WorkerState): Promise<void> {
-  const { database, clock } = worker.deps;
+  const { database, clock } = worker.settings;
   const now = new Date(clock());
   await claimAndStart(worker, claimAbandonedJobs);
   const { isDone } = await database.query((sql) => giveTurns(sql, now), "give turns");
@@ -180,10 +181,13 @@ async function poll(worker: WorkerState): Promise<void> {
 
 /** Claims and starts as many jobs as there are free places. */
 async function claimAndStart(worker: WorkerState, claim: typeof claimDueJobs): Promise<void> {
-  const { deps, lanes } = worker;
+  const { settings, lanes } = worker;
   const free = freePlaces(lanes);
-  if (free.length === 0 || deps.stopping.aborted) return;
-  const jobs = await deps.database.query((sql) => claim(sql, free, newClaim(deps)), "claim jobs");
+  if (free.length === 0 || settings.stopping.aborted) return;
+  const jobs = await settings.database.query(
+    (sql) => claim(sql, free, newClaim(settings)),
+    "claim jobs",
+  );
   for (const { lane, count } of free) {
     const claimed = jobs.filter((job) => job.lane === lane).length;
     lanes.get(lane)!.mayHaveMore = claimed === count;
@@ -193,11 +197,11 @@ async function claimAndStart(worker: WorkerState, claim: typeof claimDueJobs): P
 }
 
 function startJob(worker: WorkerState, job: ClaimedJob): Promise<void> {
-  const { deps, lanes, running } = worker;
+  const { settings, lanes, running } = worker;
   const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
   worker.started++;
   lane.running++;
-  const run = runClaimedJob({ ...deps, database: lane.database }, job).then(() => {
+  const run = runClaimedJob({ ...settings, database: lane.database }, job).then(() => {
     running.delete(run);
     lane.running--;
     if (lane.mayHaveMore) wake(worker);
@@ -247,33 +251,40 @@ function freePlaces(lanes: Map<string, Lane>): FreePlaces[] {
   );
 }
 
-function newClaim({ clock, leaseMs, thisInstance = NO_LOCK }: WorkerDeps): Claim {
+function newClaim({ clock, leaseMs, thisInstance = NO_LOCK }: WorkerSettings): Claim {
   return { now: new Date(clock()), leaseMs, thisInstance };
 }
 
-async function claimOne(deps: WorkerDeps, jobId: string): Promise<ClaimedJob | null> {
+async function claimOne(settings: WorkerSettings, jobId: string): Promise<ClaimedJob | null> {
   try {
-    return await deps.database.query((sql) => claimJob(sql, jobId, newClaim(deps)), "claim job");
+    return await settings.database.query(
+      (sql) => claimJob(sql, jobId, newClaim(settings)),
+      "claim job",
+    );
   } catch (error) {
-    deps.log.error("job_interrupted", error, { job: jobId });
+    settings.log.error("job_interrupted", error, { job: jobId });
     return null;
   }
 }
 
 /** Runs a claimed job; never rejects. */
-async function runClaimedJob(deps: WorkerDeps, job: ClaimedJob): Promise<void> {
+async function runClaimedJob(settings: WorkerSettings, job: ClaimedJob): Promise<void> {
   try {
-    await release(deps, job, await withLease(deps, job, runAttempt(deps, job)));
+    await release(settings, job, await withLease(settings, job, runAttempt(settings, job)));
   } catch (error) {
     // The database is unavailable. The job is not lost: its lease expires.
-    deps.log.error("job_interrupted", error, { job: job.id });
+    settings.log.error("job_interrupted", error, { job: job.id });
   }
 }
 
 /** Renews the lease until `work` is over. */
-async function withLease<T>(deps: WorkerDeps, job: ClaimedJob, work: Promise<T>): Promise<T> {
+async function withLease<T>(
+  settings: WorkerSettings,
+  job: ClaimedJob,
+  work: Promise<T>,
+): Promise<T> {
   // Two renewals may fail before the lease expires.
-  const timer = setInterval(() => renew(deps, job), deps.leaseMs / 3);
+  const timer = setInterval(() => renew(settings, job), settings.leaseMs / 3);
   try {
     return await work;
   } finally {
@@ -281,7 +292,7 @@ async function withLease<T>(deps: WorkerDeps, job: ClaimedJob, work: Promise<T>)
   }
 }
 
-async function renew({ database, log, leaseMs }: WorkerDeps, job: ClaimedJob): Promise<void> {
+async function renew({ database, log, leaseMs }: WorkerSettings, job: ClaimedJob): Promise<void> {
   try {
     await database.query((sql) => renewLease(sql, job, leaseMs), "renew lease");
   } catch (error) {
@@ -289,8 +300,12 @@ async function renew({ database, log, leaseMs }: WorkerDeps, job: ClaimedJob): P
   }
 }
 
-async function release(deps: WorkerDeps, job: ClaimedJob, released: ReleasedJob): Promise<void> {
-  const { database, jobQueue, clock, log } = deps;
+async function release(
+  settings: WorkerSettings,
+  job: ClaimedJob,
+  released: ReleasedJob,
+): Promise<void> {
+  const { database, jobQueue, clock, log } = settings;
   try {
     const now = new Date(clock());
     const isReleased = await database.query(
@@ -306,13 +321,13 @@ async function release(deps: WorkerDeps, job: ClaimedJob, released: ReleasedJob)
     // A job of the same task and subject was queued meanwhile: it becomes the next attempt.
     const now = new Date(clock());
     const successor = await database.query((sql) => handOverJob(sql, job, now), "hand over job");
-    if (successor === null) await release(deps, job, released);
+    if (successor === null) await release(settings, job, released);
   }
 }
 
 /** Runs the task once and returns the state in which to leave the job. */
-async function runAttempt(deps: WorkerDeps, job: ClaimedJob): Promise<ReleasedJob> {
-  const { tasks, clock, log, limitMs, stopping } = deps;
+async function runAttempt(settings: WorkerSettings, job: ClaimedJob): Promise<ReleasedJob> {
+  const { tasks, clock, log, limitMs, stopping } = settings;
   const fields = { job: job.id, task: job.task, attempts: job.attempts };
   const startedAt = performance.now();
   const measure = (outcome: string) => {

@@ -7,12 +7,8 @@ import { leavesStateUnknown } from "../gateway/errors.ts";
 import { errorText, PostponeJob, type Task } from "../jobs/task.ts";
 import { changePayment } from "../payments/payment_record.ts";
 import { checkTimeAfterCall } from "../records/act.ts";
-import {
-  confirmNotification,
-  findNotifiedPayment,
-  type NotificationDeps,
-  recordNotification,
-} from "./receive.ts";
+import type { Service } from "../service.ts";
+import { confirmNotification, findNotifiedPayment, recordNotification } from "./receive.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -23,25 +19,25 @@ const HOUR_MS = 60 * MINUTE_MS;
  */
 const MAX_WAIT_MS = 7 * 24 * HOUR_MS;
 
-export function createProcessNotification(deps: NotificationDeps): Task {
+export function createProcessNotification(service: Service): Task {
   return {
     retries: 5,
     firstDelayMs: MINUTE_MS,
     async run(job) {
-      const notification = await findWaiting(deps, job);
+      const notification = await findWaiting(service, job);
       if (!notification) return null;
       try {
-        return { status: (await confirmNotification(deps, notification)).status };
+        return { status: (await confirmNotification(service, notification)).status };
       } catch (error) {
-        const ageMs = deps.clock() - notification.created_at.getTime();
+        const ageMs = service.clock() - notification.created_at.getTime();
         if (!leavesStateUnknown(error) || ageMs >= MAX_WAIT_MS) throw error;
-        const pauseMs = gatewayPauseMs(deps, ["read"]) || pauseAtAge(ageMs);
-        throw new PostponeJob(new Date(deps.clock() + pauseMs), errorText(error));
+        const pauseMs = gatewayPauseMs(service, ["read"]) || pauseAtAge(ageMs);
+        throw new PostponeJob(new Date(service.clock() + pauseMs), errorText(error));
       }
     },
     async onFailed(job, error_message) {
-      const notification = await findWaiting(deps, job);
-      if (notification) await giveUp(deps, { ...notification, status: "failed", error_message });
+      const notification = await findWaiting(service, job);
+      if (notification) await giveUp(service, { ...notification, status: "failed", error_message });
     },
   };
 }
@@ -55,7 +51,7 @@ function pauseAtAge(ageMs: number): number {
  * Finds the job's notification if it waits for confirmation: its status is `received`, or `failed`
  * if staff retried the failed job. Null: it no longer waits, because staff replayed it meanwhile.
  */
-async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
+async function findWaiting({ database }: Service, { subject_id }: GatewayJob) {
   const found = await database.query(
     (sql) => findNotification(sql, subject_id!),
     "find notification",
@@ -67,14 +63,14 @@ async function findWaiting({ database }: NotificationDeps, { subject_id }: Gatew
  * Stores that the notification failed. Sets `check_at`, so that `check_pending_payments` checks the
  * payment until the gateway answers.
  */
-async function giveUp(deps: NotificationDeps, notification: GatewayNotification): Promise<void> {
-  const payment = await findNotifiedPayment(deps, notification);
+async function giveUp(service: Service, notification: GatewayNotification): Promise<void> {
+  const payment = await findNotifiedPayment(service, notification);
   if (!payment) {
-    await recordNotification(deps, notification);
+    await recordNotification(service, notification);
     return;
   }
-  await changePayment(deps, payment, (current) => ({
-    set: { check_at: checkTimeAfterCall(current, deps.clock()) },
+  await changePayment(service, payment, (current) => ({
+    set: { check_at: checkTimeAfterCall(current, service.clock()) },
     notification: { ...notification, payment_id: current.id },
   }));
 }

@@ -16,7 +16,8 @@ import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filter
 import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
-import { confirmNotification, type NotificationDeps } from "./receive.ts";
+import type { Service } from "../service.ts";
+import { confirmNotification } from "./receive.ts";
 
 export { NOTIFICATION_STATUSES } from "../../db/payments/notifications.ts";
 
@@ -55,7 +56,7 @@ export interface NotificationPage {
 }
 
 export async function listNotifications(
-  { database }: NotificationDeps,
+  { database }: Service,
   caller: Caller,
   filter: NotificationFilter & { after: WalkCursor | null; limit: number },
 ): Promise<NotificationPage> {
@@ -73,16 +74,16 @@ export async function listNotifications(
 }
 
 export async function readNotification(
-  deps: NotificationDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<NotificationView> {
   requireReadAll(caller);
-  return viewNotification(await requireNotification(deps, id));
+  return viewNotification(await requireNotification(service, id));
 }
 
 async function requireNotification(
-  { database }: NotificationDeps,
+  { database }: Service,
   id: string,
 ): Promise<GatewayNotification> {
   const found = await database.query((sql) => findNotification(sql, id), "find notification");
@@ -92,15 +93,15 @@ async function requireNotification(
 
 /** Asks the gateway for the notification's transaction, and applies the response. */
 export async function replayNotification(
-  service: NotificationDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<NotificationView> {
-  const deps = actAs(service, caller);
+  const asCaller = actAs(service, caller);
   requireStaff(caller);
-  const found = await requireNotification(deps, id);
+  const found = await requireNotification(asCaller, id);
   try {
-    return viewNotification(await confirmNotification(deps, found));
+    return viewNotification(await confirmNotification(asCaller, found));
   } catch (error) {
     throw error instanceof GatewayError ? checkProblem(error) : error;
   }

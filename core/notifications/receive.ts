@@ -22,13 +22,13 @@ import { type Channel, channelOf, isSnapApi } from "../gateway/snap_api.ts";
 import { newId } from "../ids.ts";
 import { checkInvoiceOfOrder, findInvoiceLink } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
-import { newJob } from "../records/outbox.ts";
+import { newJob } from "../records/new_job.ts";
 import { adoptTransaction, isComplete } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport, type Source } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
 import { matchTransaction, mayStillMatch } from "../payments/match_transaction.ts";
-import type { PaymentDeps } from "../payments/payment_record.ts";
 import { isStatus } from "../payments/states.ts";
+import type { Service } from "../service.ts";
 import { checkSubscriptionsByName, findSubscriptionLink } from "../subscriptions/link.ts";
 import { countNotification } from "../telemetry/telemetry.ts";
 import { decideTrust } from "./decide_trust.ts";
@@ -36,30 +36,16 @@ import type { SignedNotification } from "./parse.ts";
 
 const SOURCE = "notification";
 
-export type NotificationDeps = PaymentDeps;
-
 /** The gateway expects a response within 5 s. */
 const RESPONSE_MS = 4_000;
 
-export interface ReceiveDeps extends NotificationDeps {
-  /**
-   * A client of the same gateway with its own limiter, so that notifications do not delay callers.
-   */
-  background: GatewayClient;
-  /**
-   * `paid`: the gateway has to confirm every notification that a payment is paid. `unproven`:
-   * only those that the signature does not prove.
-   */
-  confirm: "unproven" | "paid";
-}
-
 /** Returns the notification as it is stored, with its result. */
 export async function receiveNotification(
-  deps: ReceiveDeps,
+  service: Service,
   received: SignedNotification,
 ): Promise<GatewayNotification> {
   const { transaction } = received;
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const notification: GatewayNotification = {
     id: newId(now),
     payment_id: null,
@@ -75,14 +61,14 @@ export async function receiveNotification(
     raw_payload: received.payload,
     created_at: now,
   };
-  const payment = await findNotifiedPayment(deps, notification);
-  const applied = payment && await applyIfTrusted(deps, received, notification, payment);
-  return applied ?? await confirmInTime(deps, notification);
+  const payment = await findNotifiedPayment(service, notification);
+  const applied = payment && await applyIfTrusted(service, received, notification, payment);
+  return applied ?? await confirmInTime(service, notification);
 }
 
 /** Finds the payment by the ids in a notification, or in the gateway's response. */
 export async function findNotifiedPayment(
-  { database }: NotificationDeps,
+  { database }: Service,
   { order_id, transaction_id, raw_payload }: Pick<
     GatewayNotification,
     "order_id" | "transaction_id" | "raw_payload"
@@ -100,51 +86,54 @@ function metadataOf({ raw_payload }: Pick<GatewayNotification, "raw_payload">) {
 
 /** Null: the gateway has to confirm the notification first. */
 async function applyIfTrusted(
-  deps: ReceiveDeps,
+  service: Service,
   received: SignedNotification,
   notification: GatewayNotification,
   known: GatewayPayment,
 ): Promise<GatewayNotification | null> {
   for (let payment = known;;) {
-    const decision = decideTrust(payment, received, deps.confirm);
+    const decision = decideTrust(payment, received, service.notificationConfirm);
     if (decision === "confirm") return null;
     if (decision !== "trust") {
       const result = { status: decision, payment_id: payment.id };
-      return await recordNotification(deps, { ...notification, ...result });
+      return await recordNotification(service, { ...notification, ...result });
     }
-    const applied = await applyReport(deps, payment, {
+    const applied = await applyReport(service, payment, {
       answer: received.transaction,
       source: SOURCE,
       askedAtVersion: null,
       notification,
       isUnconfirmed: true,
     });
-    if (!applied.isOutdated) return await recordResult(deps, applied);
+    if (!applied.isOutdated) return await recordResult(service, applied);
     payment = applied.payment;
   }
 }
 
 /** If the gateway does not confirm the notification in time, a job confirms it later. */
 async function confirmInTime(
-  deps: ReceiveDeps,
+  service: Service,
   notification: GatewayNotification,
 ): Promise<GatewayNotification> {
   const until = notification.created_at.getTime() + RESPONSE_MS;
   try {
-    return await confirmNotification({ ...deps, gateway: withDeadline(deps, until) }, notification);
+    return await confirmNotification(
+      { ...service, gateway: withDeadline(service, until) },
+      notification,
+    );
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const subject = { id: notification.id, user_id: null };
     const payload = { notification_id: notification.id };
     const job = newJob(PROCESS_NOTIFICATION, subject, payload, { runAt: now, now });
     const error_message = error.failure === "answered" ? error.message : null;
-    return await recordNotification(deps, { ...notification, error_message }, [job]);
+    return await recordNotification(service, { ...notification, error_message }, [job]);
   }
 }
 
 /** With a time limit for the two calls that a confirmation makes. */
-function withDeadline({ background, clock }: ReceiveDeps, until: number): GatewayClient {
+function withDeadline({ background, clock }: Service, until: number): GatewayClient {
   const left = () => Math.max(until - clock(), 1);
   return {
     ...background,
@@ -159,33 +148,41 @@ function withDeadline({ background, clock }: ReceiveDeps, until: number): Gatewa
  * which is not answered yet.
  */
 export async function confirmNotification(
-  deps: NotificationDeps,
+  service: Service,
   notification: GatewayNotification,
 ): Promise<GatewayNotification> {
-  const payment = await findNotifiedPayment(deps, notification);
+  const payment = await findNotifiedPayment(service, notification);
   if (payment && payment.transaction_id !== null) {
-    const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
-    return await recordResult(deps, applied!);
+    const { applied } = await checkAtGateway(service, payment, SOURCE, notification);
+    return await recordResult(service, applied!);
   }
   // An order can have several transactions, so the one in the notification is requested.
   const channel = channelOf(Transaction.parse(notification.raw_payload));
   const id = notification.transaction_id ?? notification.order_id;
-  const found = await requestTransaction(deps, id, channel);
-  if (!found || !await hasSameIds(deps, notification, found)) {
+  const found = await requestTransaction(service, id, channel);
+  if (!found || !await hasSameIds(service, notification, found)) {
     const error_message = found && "The gateway's record differs from the notification.";
-    return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
+    return await recordNotification(service, {
+      ...notification,
+      status: "unmatched",
+      error_message,
+    });
   }
   const { order_id } = notification;
-  const applied = await applyFound(deps, payment, found, {
+  const applied = await applyFound(service, payment, found, {
     order_id,
     source: SOURCE,
     notification,
   });
   if (!applied) {
     const error_message = "The gateway's record of the transaction is incomplete.";
-    return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
+    return await recordNotification(service, {
+      ...notification,
+      status: "unmatched",
+      error_message,
+    });
   }
-  return await recordResult(deps, applied);
+  return await recordResult(service, applied);
 }
 
 interface FoundFor {
@@ -203,7 +200,7 @@ interface FoundFor {
  * is not answered yet.
  */
 export async function applyFound(
-  deps: NotificationDeps,
+  service: Service,
   payment: GatewayPayment | null,
   found: Transaction,
   { order_id, source, notification }: FoundFor,
@@ -214,9 +211,9 @@ export async function applyFound(
   if (payment) {
     // The notification's metadata proves nothing if only the notification says which order it is.
     const trusted = found.order_id === null ? null : notified;
-    const match = await matchTransaction(deps, payment, answer, trusted);
+    const match = await matchTransaction(service, payment, answer, trusted);
     if (match.type === "ours") {
-      return await applyReport(deps, payment, { ...report, askedAtVersion: payment.version });
+      return await applyReport(service, payment, { ...report, askedAtVersion: payment.version });
     }
     if (mayStillMatch(payment, match)) throw unclearOwner(payment);
   }
@@ -229,17 +226,17 @@ export async function applyFound(
       { failure: "answered", outcome: "unknown" },
     );
   }
-  const link = await findSubscriptionLink(deps, notified, answer) ??
-    await findInvoiceLink(deps, answer);
-  const adopted = await adoptTransaction(deps, report, link);
-  await checkInvoiceOfOrder(deps, adopted.payment);
-  await checkSubscriptionsByName(deps, adopted.payment);
+  const link = await findSubscriptionLink(service, notified, answer) ??
+    await findInvoiceLink(service, answer);
+  const adopted = await adoptTransaction(service, report, link);
+  await checkInvoiceOfOrder(service, adopted.payment);
+  await checkSubscriptionsByName(service, adopted.payment);
   return adopted;
 }
 
 /** Null: the gateway has no such transaction. */
 export async function requestTransaction(
-  { gateway }: NotificationDeps,
+  { gateway }: Service,
   id: string,
   channel: Channel,
 ): Promise<Transaction | null> {
@@ -256,7 +253,7 @@ export async function requestTransaction(
  * the response names no order, no payment of another order may have the transaction.
  */
 export async function hasSameIds(
-  { database }: NotificationDeps,
+  { database }: Service,
   { order_id, transaction_id }: Pick<GatewayNotification, "order_id" | "transaction_id">,
   found: Transaction,
 ): Promise<boolean> {
@@ -283,17 +280,17 @@ function unclearOwner({ id, order_id }: GatewayPayment): GatewayError {
 
 /** Writes the notification's result, unless it was written together with the payment's change. */
 export async function recordResult(
-  deps: NotificationDeps,
+  service: Service,
   { notification, isNotificationWritten }: AppliedReport,
 ): Promise<GatewayNotification> {
-  if (!isNotificationWritten) return await recordNotification(deps, notification!);
+  if (!isNotificationWritten) return await recordNotification(service, notification!);
   countNotification(notification!.status);
   return notification!;
 }
 
 /** Writes a notification that changed no payment. */
 export async function recordNotification(
-  { database, jobQueue }: NotificationDeps,
+  { database, jobQueue }: Service,
   notification: GatewayNotification,
   jobs: NewJob[] = [],
 ): Promise<GatewayNotification> {

@@ -9,13 +9,13 @@ import type { RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";
 import type { KeyChange } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
   amountTooHigh,
   changePayment,
   invalidState,
-  type PaymentDeps,
   paymentKind,
   problemAbout,
 } from "./payment_record.ts";
@@ -33,74 +33,74 @@ export interface CaptureInput {
 }
 
 export async function cancelPayment(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, request, { name: "cancel" });
+  return await actOn(service, request, { name: "cancel" });
 }
 
 export async function expirePayment(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, request, { name: "expire" });
+  return await actOn(service, request, { name: "expire" });
 }
 
 export async function capturePayment(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
   { amount }: CaptureInput,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, request, { name: "capture", amount });
+  return await actOn(service, request, { name: "capture", amount });
 }
 
 /** Accepts a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function approvePayment(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
   requireStaff(request.caller);
-  return await actOn(deps, request, { name: "approve" });
+  return await actOn(service, request, { name: "approve" });
 }
 
 /** Rejects a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function denyPayment(
-  deps: PaymentDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
   requireStaff(request.caller);
-  return await actOn(deps, request, { name: "deny" });
+  return await actOn(service, request, { name: "deny" });
 }
 
 async function actOn(
-  service: PaymentDeps,
+  service: Service,
   request: ActionRequest,
   action: PaymentAction,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(service, paymentKind, request, (deps) => actionWith(deps, action));
+  return await act(service, paymentKind, request, (asCaller) => actionWith(asCaller, action));
 }
 
 function actionWith(
-  deps: PaymentDeps,
+  service: Service,
   action: PaymentAction,
 ): Action<GatewayPayment, Transaction> {
   return {
     requireAllowed: (payment) => requireAllowed(action, payment),
     isDone: (payment) => isDone(action, payment),
-    check: (payment, outcome) => checkForAction(deps, payment, action.name, outcome),
-    prepare: (payment) => requireTransaction(deps, payment, action.name),
-    call: (payment) => callGateway(deps.gateway, payment, action),
+    check: (payment, outcome) => checkForAction(service, payment, action.name, outcome),
+    prepare: (payment) => requireTransaction(service, payment, action.name),
+    call: (payment) => callGateway(service.gateway, payment, action),
     isWrongState: ({ statusCode }) => statusCode === "412",
     async denial(payment, answer, key) {
       const isCaptureDenied = action.name === "capture" && isDenied(answer) &&
         matchesPayment(payment, answer.body);
-      return isCaptureDenied ? await captureDenied(deps, payment, answer, key) : null;
+      return isCaptureDenied ? await captureDenied(service, payment, answer, key) : null;
     },
     confirms: ({ body }, payment) =>
       matchesPayment(payment, body) && confirms(body, action, payment),
     async apply(payment, answer, key) {
       const report = { answer, source: action.name, askedAtVersion: null, key };
-      return (await applyReport(deps, payment, report)).payment;
+      return (await applyReport(service, payment, report)).payment;
     },
   };
 }
@@ -221,12 +221,12 @@ function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPaymen
  * be tried again, or the payment cancelled.
  */
 async function captureDenied(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   { body }: GatewayResponse<Transaction>,
   key: KeyChange<GatewayPayment> | null,
 ): Promise<ServiceError> {
-  const payment = await changePayment(deps, known, ({ denied_captures }) => ({
+  const payment = await changePayment(service, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },
     key,
   }));

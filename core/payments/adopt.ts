@@ -7,6 +7,7 @@ import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { NewHistory } from "../../db/records/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
+import type { Service } from "../service.ts";
 import { newPayment } from "./new_payment.ts";
 import {
   type AppliedReport,
@@ -16,7 +17,7 @@ import {
   type Source,
 } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
-import { changePayment, type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { changePayment, paymentKind } from "./payment_record.ts";
 import { isStatus } from "./states.ts";
 import { amountOf } from "./transaction.ts";
 
@@ -43,45 +44,47 @@ export function canAdopt(answer: Transaction): boolean {
  * link, a new payment has no owner, so only staff and viewers can see it.
  */
 export async function adoptTransaction(
-  deps: PaymentDeps,
+  service: Service,
   report: Omit<GatewayReport, "askedAtVersion">,
   link: Link | null,
 ): Promise<AppliedReport> {
   const { order_id, transaction_id } = report.answer;
-  const adopted = await insertAdopted(deps, { ...report, askedAtVersion: null }, link);
+  const adopted = await insertAdopted(service, { ...report, askedAtVersion: null }, link);
   if (adopted) return adopted;
   const reference = { order_id: order_id!, transaction_id, payment_ref: null };
-  const known = await batched(deps.database, paymentLookups, reference);
+  const known = await batched(service.database, paymentLookups, reference);
   if (!known) throw new Error(`The payment of order ${order_id} no longer exists`);
-  const applied = await applyOrCheck(deps, known, report);
-  return link ? { ...applied, payment: await linkPayment(deps, applied.payment, link) } : applied;
+  const applied = await applyOrCheck(service, known, report);
+  return link
+    ? { ...applied, payment: await linkPayment(service, applied.payment, link) }
+    : applied;
 }
 
 /** The payment that would be created for a transaction for which `canAdopt` is true. */
-export function previewAdopted(deps: PaymentDeps, answer: Transaction): GatewayPayment {
-  const now = new Date(deps.clock());
+export function previewAdopted(service: Service, answer: Transaction): GatewayPayment {
+  const now = new Date(service.clock());
   const payment = adoptedPayment(answer, now);
   const report = { answer, source: "check_status", askedAtVersion: payment.version } as const;
-  return buildWrite(deps, paymentKind, payment, firstChange(payment, report, now)).record;
+  return buildWrite(service, paymentKind, payment, firstChange(payment, report, now)).record;
 }
 
 /** Null: the transaction already has a payment. */
 async function insertAdopted(
-  deps: PaymentDeps,
+  service: Service,
   report: GatewayReport,
   link: Link | null,
 ): Promise<AppliedReport | null> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const payment = { ...adoptedPayment(report.answer, now), ...link };
-  const write = buildWrite(deps, paymentKind, payment, firstChange(payment, report, now));
-  const actor = actorOfChange(deps, report.source, report.notification?.id);
+  const write = buildWrite(service, paymentKind, payment, firstChange(payment, report, now));
+  const actor = actorOfChange(service, report.source, report.notification?.id);
   const history = [creationHistory(payment, report.source, actor), ...write.history];
-  const result = await deps.database.query(
+  const result = await service.database.query(
     (sql) => adoptPayment(sql, { ...write, history }),
     "adopt payment",
   );
   if (!result.isWritten) return null;
-  dispatchAfterCommit(deps, write, result);
+  dispatchAfterCommit(service, write, result);
   const [notification] = write.notifications;
   return {
     payment: write.record,
@@ -128,24 +131,24 @@ function creationHistory(payment: GatewayPayment, source: Source, actor: string)
  * that, so the payment is checked.
  */
 async function applyOrCheck(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   report: Omit<GatewayReport, "askedAtVersion">,
 ): Promise<AppliedReport> {
-  const applied = await applyReport(deps, known, { ...report, askedAtVersion: null });
+  const applied = await applyReport(service, known, { ...report, askedAtVersion: null });
   if (applied.step !== "stale") return applied;
   const { source, notification } = report;
-  return (await checkAtGateway(deps, applied.payment, source, notification)).applied ?? applied;
+  return (await checkAtGateway(service, applied.payment, source, notification)).applied ?? applied;
 }
 
 /** Links a payment that has no owner. A payment with an owner stays unchanged. */
 async function linkPayment(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   link: Link,
 ): Promise<GatewayPayment> {
   return await changePayment(
-    deps,
+    service,
     known,
     (current) => {
       if (current.user_id !== null) return null;

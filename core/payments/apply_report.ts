@@ -11,6 +11,7 @@ import { toStorableText } from "../gateway/json.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import type { Service } from "../service.ts";
 import {
   type AcceptedRefund,
   isPendingAtBank,
@@ -20,12 +21,7 @@ import {
   sumAmounts,
   sumByStatus,
 } from "./merge_refunds.ts";
-import {
-  changePayment,
-  type PaymentChange,
-  type PaymentDeps,
-  paymentKind,
-} from "./payment_record.ts";
+import { changePayment, type PaymentChange, paymentKind } from "./payment_record.ts";
 import * as states from "./states.ts";
 import {
   type GatewayFields,
@@ -104,7 +100,7 @@ const NOT_APPLIED: Decision = { step: "duplicate", change: null, isMismatch: fal
  * and the time of the next check, if needed.
  */
 export async function applyReport(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   report: GatewayReport,
 ): Promise<AppliedReport> {
@@ -112,18 +108,18 @@ export async function applyReport(
   let decision = NOT_APPLIED;
   const decide = (current: GatewayPayment) => {
     isOutdated = report.isUnconfirmed === true && current.version !== known.version;
-    decision = isOutdated ? NOT_APPLIED : decideChange(current, report, new Date(deps.clock()));
+    decision = isOutdated ? NOT_APPLIED : decideChange(current, report, new Date(service.clock()));
     return decision.change;
   };
-  const payment = await changeOrTakeOver(deps, known, report, decide);
+  const payment = await changeOrTakeOver(service, known, report, decide);
   const { step, change, isMismatch } = decision;
   if (change?.set?.unrecognized_status) {
     const error = new Error(describeUnrecognized(payment));
-    deps.log.error("unrecognized_status", error, { payment_id: payment.id });
+    service.log.error("unrecognized_status", error, { payment_id: payment.id });
   }
   if (isMismatch) {
     const error = new Error("The reported transaction or amount differs from the payment's");
-    deps.log.error("report_does_not_match", error, { payment_id: payment.id });
+    service.log.error("report_does_not_match", error, { payment_id: payment.id });
   }
   const notification = report.notification && withResult(report.notification, payment, step);
   const isNotificationWritten = change !== null && notification !== undefined;
@@ -135,21 +131,21 @@ export async function applyReport(
  * `GatewayError` if it belongs to another payment.
  */
 async function changeOrTakeOver(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   { answer, source }: GatewayReport,
   decide: (current: GatewayPayment) => PaymentChange | null,
 ): Promise<GatewayPayment> {
   try {
-    return await changePayment(deps, known, decide);
+    return await changePayment(service, known, decide);
   } catch (cause) {
     if (constraintOf(cause) !== "payments_transaction_id_key") throw cause;
-    const owner = await takeOverTransaction(deps, known, answer.transaction_id!, source);
-    if (owner) return await changePayment(deps, owner, decide);
+    const owner = await takeOverTransaction(service, known, answer.transaction_id!, source);
+    if (owner) return await changePayment(service, owner, decide);
     const error = unusableResponse(
       "The gateway reported a transaction that belongs to another payment",
     );
-    deps.log.error("transaction_of_another_payment", error, { payment_id: known.id });
+    service.log.error("transaction_of_another_payment", error, { payment_id: known.id });
     throw error;
   }
 }
@@ -161,12 +157,12 @@ async function changeOrTakeOver(
  * refunds and notifications. Null: the transaction belongs to another payment.
  */
 async function takeOverTransaction(
-  deps: PaymentDeps,
+  service: Service,
   { id }: GatewayPayment,
   transactionId: string,
   source: Source,
 ): Promise<GatewayPayment | null> {
-  const written = await deps.database.transaction(async (sql) => {
+  const written = await service.database.transaction(async (sql) => {
     const pair = await lockPair(sql, id, transactionId);
     if (!pair) return null;
     const { owner, adopted } = pair;
@@ -176,7 +172,7 @@ async function takeOverTransaction(
       { current: owner, change: buildTakeOver(owner, adopted, source) },
     ];
     const writes = changes.map(({ current, change }) =>
-      buildWrite(deps, paymentKind, current, change)
+      buildWrite(service, paymentKind, current, change)
     );
     await moveRowsOfPayment(sql, adopted, owner);
     const results = [];
@@ -186,9 +182,9 @@ async function takeOverTransaction(
     return { results, payment: await findPayment(sql, id) };
   }, "take over transaction");
   for (const { write, ...result } of written?.results ?? []) {
-    dispatchAfterCommit(deps, write, result);
+    dispatchAfterCommit(service, write, result);
   }
-  if (written) deps.log.info("transaction_taken_over", { payment_id: id });
+  if (written) service.log.info("transaction_taken_over", { payment_id: id });
   return written?.payment ?? null;
 }
 
@@ -255,12 +251,12 @@ function buildRelease(owner: GatewayPayment, source: Source): PaymentChange {
  * payment: a receiver of the event would cancel the order.
  */
 export async function applyRefusal(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   { statusCode, message }: GatewayError,
   { key, isEventNeeded }: { key: PaymentChange["key"]; isEventNeeded: boolean },
 ): Promise<GatewayPayment> {
-  return await changePayment(deps, known, (current) => {
+  return await changePayment(service, known, (current) => {
     const set = { is_refused: true, status_code: statusCode, status_message: message };
     return buildFailure(current, "charge", { set, key }, isEventNeeded) ?? (key ? { key } : null);
   });
@@ -268,13 +264,13 @@ export async function applyRefusal(
 
 /** Sets the status `failure` if the grace period of the charge is over. */
 export async function giveUpCharge(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   source: Source,
 ): Promise<GatewayPayment> {
-  return await changePayment(deps, known, (current) => {
+  return await changePayment(service, known, (current) => {
     // A retry may have sent the charge again, which starts a new grace period.
-    const isOver = graceEnd(current).getTime() <= deps.clock();
+    const isOver = graceEnd(current).getTime() <= service.clock();
     return isOver ? buildFailure(current, source, {}) : null;
   });
 }

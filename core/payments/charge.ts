@@ -34,6 +34,7 @@ import {
   replyFromRecord,
 } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { countCharge, recordAddedLatency } from "../telemetry/telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
@@ -45,7 +46,6 @@ import {
   checkPaymentJob,
   gatewayProblem,
   orderExistsAtGateway,
-  type PaymentDeps,
   paymentKind,
   problems,
   unclearAnswer,
@@ -55,7 +55,7 @@ import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export async function createCharge(
-  service: PaymentDeps,
+  service: Service,
   caller: Caller,
   input: ChargeInput,
   requestKey: RequestKey | null,
@@ -77,44 +77,44 @@ export async function createCharge(
  * applies it, and replies.
  */
 async function makeCharge(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   input: ChargeInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   const startedAt = performance.now();
   requireOrderPrefix(caller, input);
-  const claim = await claimCharge(deps, caller, input, requestKey);
+  const claim = await claimCharge(service, caller, input, requestKey);
   if (claim.type === "replay") return { body: claim.body, isReplayed: true };
   const { payment, request } = claim;
   using probe = claim.type === "new" ? claim.probe : null;
   try {
     if (claim.type === "answered") {
-      const body = await replyFromRecord(deps, paymentKind, request, payment);
+      const body = await replyFromRecord(service, paymentKind, request, payment);
       return { body, isReplayed: false };
     }
     const calledAt = performance.now();
     const charge = claim.type === "found"
       ? claim.charge
-      : await sendCharge(deps, input, payment, claim, probe);
+      : await sendCharge(service, input, payment, claim, probe);
     const gatewayMs = performance.now() - calledAt;
     if (charge.type === "unfinished") {
-      throw await endUnfinished(deps, request, payment, charge.problem);
+      throw await endUnfinished(service, request, payment, charge.problem);
     }
     if (charge.type === "refused") {
       const key = keyWithError(request, charge.problem);
       const isEventNeeded = !charge.mayOrderBePaid;
-      await applyRefusal(deps, payment, charge.error, { key, isEventNeeded });
+      await applyRefusal(service, payment, charge.error, { key, isEventNeeded });
       throw charge.problem;
     }
-    const body = await applyCharge(deps, request, payment, charge);
+    const body = await applyCharge(service, request, payment, charge);
     if (claim.type === "new") {
       const addedMs = performance.now() - startedAt - gatewayMs;
       recordAddedLatency(addedMs, { payment_type: input.payment_type });
     }
     return { body, isReplayed: false };
   } catch (error) {
-    throw endCreation(deps, paymentKind, request, payment, error);
+    throw endCreation(service, paymentKind, request, payment, error);
   }
 }
 
@@ -135,7 +135,7 @@ type ChargeClaim =
 
 /** Inserts the payment, or finds out how far an earlier request with the same key got. */
 async function claimCharge(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   input: ChargeInput,
   requestKey: RequestKey | null,
@@ -145,14 +145,14 @@ async function claimCharge(
     // A payment that replaces an earlier one keeps its order id. The gateway accepts only one
     // charge for each order id, so it cannot charge twice if the earlier request still arrives.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const record = newPayment({ ...input, order_id }, caller.userId, now, caller.orderPrefix);
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
-    const inserted = await insertRecord(deps, paymentKind, insert);
+    const inserted = await insertRecord(service, paymentKind, insert);
     if (inserted.type === "new") return { ...inserted, payment: record };
     if (inserted.type === "replay") return inserted;
     const { earlier, request } = inserted;
-    const resumed = earlier?.record && await resumeCharge(deps, request, earlier.record);
+    const resumed = earlier?.record && await resumeCharge(service, request, earlier.record);
     if (resumed) return resumed;
     // With this, the next insert takes over the key, which refers to the earlier payment.
     replaces = earlier;
@@ -161,24 +161,26 @@ async function claimCharge(
 
 /** Null: the earlier charge was never made, so a new payment replaces it. */
 async function resumeCharge(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   payment: GatewayPayment,
 ): Promise<ChargeClaim | null> {
   if (payment.is_refused) return null;
   if (payment.transaction_id !== null) return { type: "answered", payment, request };
   try {
-    const found = await tryFindByOrder(deps, payment);
-    if (found.type === "failed") throw await endUnfinished(deps, request, payment, found.problem);
+    const found = await tryFindByOrder(service, payment);
+    if (found.type === "failed") {
+      throw await endUnfinished(service, request, payment, found.problem);
+    }
     if (found.type === "ours") {
       const { version: askedAtVersion } = payment;
       const charge = { type: "made", transaction: found.answer.body, askedAtVersion } as const;
       return { type: "found", payment, request, charge };
     }
     if (payment.transaction_status !== "pending") return null;
-    return { type: "resend", payment: await markSent(deps, request, payment), request };
+    return { type: "resend", payment: await markSent(service, request, payment), request };
   } catch (error) {
-    throw endCreation(deps, paymentKind, request, payment, error);
+    throw endCreation(service, paymentKind, request, payment, error);
   }
 }
 
@@ -186,12 +188,12 @@ async function resumeCharge(
  * Starts a new grace period: the gateway may need some time to list a charge that is sent again.
  */
 async function markSent(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   payment: GatewayPayment,
 ): Promise<GatewayPayment> {
-  const now = deps.clock();
-  return await changePayment(deps, payment, () => ({
+  const now = service.clock();
+  return await changePayment(service, payment, () => ({
     set: { sent_at: new Date(now), check_at: new Date(now + UNANSWERED_CHECK_MS) },
     key: keyStillClaimed(request),
   }));
@@ -217,7 +219,7 @@ type SentCharge =
   | { type: "unfinished"; problem: ServiceError };
 
 async function sendCharge(
-  deps: PaymentDeps,
+  service: Service,
   input: ChargeInput,
   payment: GatewayPayment,
   { type, request }: { type: "new" | "resend"; request: KeyedRequest },
@@ -225,16 +227,16 @@ async function sendCharge(
 ): Promise<SentCharge> {
   // If this process was paused, the charge may have been given up, and the customer may have paid
   // by another one.
-  if (deps.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
+  if (service.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
     return { type: "unfinished", problem: problems.sentTooLate(payment) };
   }
   let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(input, payment);
-    answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id, permit });
+    answer = await service.gateway.charge(payload, { idempotencyKey: payment.id, permit });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return await resolveFailure(deps, payment, error, {
+    return await resolveFailure(service, payment, error, {
       wasSentBefore: type === "resend",
       hasKey: request.key !== null,
     });
@@ -307,7 +309,7 @@ function withoutUndefined(members: object): object {
 
 /** Finds out whether the failed call, or an earlier attempt, has made the charge. */
 async function resolveFailure(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   error: GatewayError,
   { wasSentBefore, hasKey }: { wasSentBefore: boolean; hasKey: boolean },
@@ -325,10 +327,10 @@ async function resolveFailure(
     if (canRetry) return { type: "unfinished", problem };
     return { type: "refused", problem, error, mayOrderBePaid: false };
   }
-  const found = await tryFindByOrder(deps, payment);
+  const found = await tryFindByOrder(service, payment);
   if (found.type === "failed") return { type: "unfinished", problem: found.problem };
   const isListed = found.type === "ours" || found.type === "other";
-  const earlier = isListed ? await listEarlierPayments(deps, payment) : [];
+  const earlier = isListed ? await listEarlierPayments(service, payment) : [];
   // If the service sent this order for the first time, another system has created the transaction,
   // unless the transaction names this payment.
   const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
@@ -336,10 +338,10 @@ async function resolveFailure(
     (wasOrderSentBefore || found.evidence === "payment_ref");
   // A request without a key is not a retry, so another system has created the transaction.
   const canBeLost = hasKey && isListed && !wasOrderSentBefore;
-  if (isOurs || (canBeLost && await isLostCharge(deps, payment, found.answer.body))) {
+  if (isOurs || (canBeLost && await isLostCharge(service, payment, found.answer.body))) {
     return { type: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
-  if (isListed) await enqueueChecksOfEarlier(deps, earlier, found.answer.body);
+  if (isListed) await enqueueChecksOfEarlier(service, earlier, found.answer.body);
   // After an earlier attempt, the refusal is certain only if another payment has the order id: then
   // no attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
   // attempt later.
@@ -359,9 +361,9 @@ async function resolveFailure(
 type FoundOrFailed = FoundByOrder | { type: "failed"; problem: ServiceError };
 
 /** If the status request fails, the outcome of the charge is still unknown. */
-async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promise<FoundOrFailed> {
+async function tryFindByOrder(service: Service, payment: GatewayPayment): Promise<FoundOrFailed> {
   try {
-    return await findByOrder(deps, payment);
+    return await findByOrder(service, payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { type: "failed", problem: gatewayProblem(error, payment, "unknown") };
@@ -375,25 +377,25 @@ async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promi
  * it is restored from a backup, for example. See docs/production.md, "Backup".
  */
 async function isLostCharge(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   found: Transaction,
 ): Promise<boolean> {
   const createdAt = parseTransactionTime(found.transaction_time);
-  if (!createdAt || createdAt.getTime() < deps.clock() - keyLifetimeMs(deps)) return false;
+  if (!createdAt || createdAt.getTime() < service.clock() - keyLifetimeMs(service)) return false;
   const { payment_ref, ...metadata } = found.metadata ?? {};
-  if (await isPaymentKnown(deps, payment_ref)) return false;
+  if (await isPaymentKnown(service, payment_ref)) return false;
   // Compared as if the charge had been sent when the transaction was created.
   const lost = { ...payment, created_at: createdAt, sent_at: createdAt };
-  const { type } = await matchTransaction(deps, lost, { ...found, metadata });
+  const { type } = await matchTransaction(service, lost, { ...found, metadata });
   if (type !== "ours") return false;
-  deps.log.info("lost_charge_taken_over", { payment_id: payment.id });
+  service.log.info("lost_charge_taken_over", { payment_id: payment.id });
   return true;
 }
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-async function isPaymentKnown({ database }: PaymentDeps, reference: unknown): Promise<boolean> {
+async function isPaymentKnown({ database }: Service, reference: unknown): Promise<boolean> {
   if (typeof reference !== "string" || !ID.test(reference)) return false;
   return await database.query((sql) => findPayment(sql, reference), "find payment") !== null;
 }
@@ -408,7 +410,7 @@ function mayBePaid({ transaction_status: status }: Transaction): boolean {
  * Earlier payments of the same order that were given up, although their charge may have been made.
  */
 async function listEarlierPayments(
-  { database }: PaymentDeps,
+  { database }: Service,
   { id, order_id }: GatewayPayment,
 ): Promise<GatewayPayment[]> {
   const unanswered = await database.query(
@@ -425,23 +427,23 @@ async function listEarlierPayments(
  * then, the order id is reserved for the new payment.
  */
 async function enqueueChecksOfEarlier(
-  deps: PaymentDeps,
+  service: Service,
   earlier: GatewayPayment[],
   { metadata }: Transaction,
 ): Promise<void> {
   const ref = metadata?.payment_ref ?? null;
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   for (const payment of earlier) {
     if (ref !== null && ref !== payment.id) continue;
     const job = checkPaymentJob(payment, now);
     const run_at = ref === null ? job.run_at : now;
-    await changePayment(deps, payment, () => ({ jobs: [{ ...job, run_at }] }));
+    await changePayment(service, payment, () => ({ jobs: [{ ...job, run_at }] }));
   }
 }
 
 /** Applies the response and stores the reply in one statement. */
 async function applyCharge(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   payment: GatewayPayment,
   { transaction, askedAtVersion }: MadeCharge,
@@ -449,10 +451,10 @@ async function applyCharge(
   const key = keyWithReply(request, viewPayment);
   const report = { answer: transaction, source: "charge", askedAtVersion, key } as const;
   try {
-    return viewPayment((await applyReport(deps, payment, report)).payment);
+    return viewPayment((await applyReport(service, payment, report)).payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw await endUnfinished(deps, request, payment, gatewayProblem(error, payment));
+    throw await endUnfinished(service, request, payment, gatewayProblem(error, payment));
   }
 }
 
@@ -462,15 +464,15 @@ async function applyCharge(
  * charge again at a time that the gateway has named, the grace period starts at that time.
  */
 async function endUnfinished(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   payment: GatewayPayment,
   problem: ServiceError,
 ): Promise<ServiceError> {
-  const now = deps.clock();
+  const now = service.clock();
   const resentAt = request.isRetriedByJob ? retryAt(problem, now) : null;
   const sent_at = resentAt ?? new Date(now);
   const set = ({ transaction_status }: GatewayPayment) =>
     transaction_status === "pending" ? { sent_at } : {};
-  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, set);
+  return await endWithUnknownOutcome(service, paymentKind, request, payment, problem, set);
 }

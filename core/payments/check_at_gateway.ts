@@ -9,9 +9,10 @@ import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
 import { type Evidence, matchTransaction } from "./match_transaction.ts";
-import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
+import { notAtGatewayYet, paymentKind, problems } from "./payment_record.ts";
 import { callOptions, isAboutPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -27,7 +28,7 @@ export interface CheckedPayment {
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function checkAtGateway(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   source: Source,
   notification?: GatewayNotification,
@@ -36,10 +37,10 @@ export async function checkAtGateway(
   // The gateway refused the charge, so it has no transaction.
   if (known.is_refused) return { payment: known, ...notFound };
   for (let payment = known, checks = 1;; checks++) {
-    const answer = await requestStatus(deps, payment);
+    const answer = await requestStatus(service, payment);
     if (!answer) return { payment, ...notFound };
     const report = { answer: answer.body, source, askedAtVersion: payment.version, notification };
-    const applied = await applyReport(deps, payment, report);
+    const applied = await applyReport(service, payment, report);
     // Another report changed the payment during the request, so the response may be outdated.
     const isReportStale = applied.step === "stale" && applied.payment.version !== payment.version;
     payment = applied.payment;
@@ -51,16 +52,18 @@ export async function checkAtGateway(
 
 /** Null: the gateway has no transaction of this payment. */
 async function requestStatus(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
 ): Promise<GatewayResponse<Transaction> | null> {
-  if (payment.transaction_id !== null) return await getById(deps, payment, payment.transaction_id);
-  const found = await findByOrder(deps, payment);
+  if (payment.transaction_id !== null) {
+    return await getById(service, payment, payment.transaction_id);
+  }
+  const found = await findByOrder(service, payment);
   return found.type === "ours" ? found.answer : null;
 }
 
 async function getById(
-  { gateway, log }: PaymentDeps,
+  { gateway, log }: Service,
   payment: GatewayPayment,
   transactionId: string,
 ): Promise<GatewayResponse<Transaction>> {
@@ -94,15 +97,15 @@ export type FoundByOrder =
  * gateway gives no usable response.
  */
 export async function findByOrder(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
 ): Promise<FoundByOrder> {
-  const { gateway, log } = deps;
+  const { gateway, log } = service;
   try {
     const answer = await gateway.getStatus(payment.order_id, callOptions(payment));
     // If the response does not name the order, it is the one that was requested.
     const order_id = answer.body.order_id ?? payment.order_id;
-    const match = await matchTransaction(deps, payment, { ...answer.body, order_id });
+    const match = await matchTransaction(service, payment, { ...answer.body, order_id });
     if (match.type !== "unclear") return { ...match, answer };
     const error = unusableResponse(
       "The gateway's charge differs from the one that was sent",
@@ -119,13 +122,13 @@ export async function findByOrder(
 
 /** Checks the payment for an action. If the check fails, the error has the action's `outcome`. */
 export async function checkForAction(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   source: Source,
   outcome: GatewayOutcome,
 ): Promise<GatewayPayment> {
   try {
-    return (await checkAtGateway(deps, payment, source)).payment;
+    return (await checkAtGateway(service, payment, source)).payment;
   } catch (error) {
     throw problems.checkFailed(payment, outcome, error);
   }
@@ -133,12 +136,12 @@ export async function checkForAction(
 
 /** Returns the payment with its transaction id. Requests the id if the charge was not answered. */
 export async function requireTransaction(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   source: Source,
 ): Promise<GatewayPayment> {
   if (payment.transaction_id !== null) return payment;
-  const found = await checkForAction(deps, payment, source, "refused");
+  const found = await checkForAction(service, payment, source, "refused");
   if (found.transaction_id === null) throw notAtGatewayYet(found);
   return found;
 }
@@ -151,14 +154,14 @@ export interface CheckedStatus {
 
 /** The payment after a check at the gateway, with the gateway's response. */
 export async function getStatus(
-  service: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<CheckedStatus> {
-  const deps = actAs(service, caller);
-  const known = await findOwn(deps, paymentKind, caller, id);
+  const asCaller = actAs(service, caller);
+  const known = await findOwn(asCaller, paymentKind, caller, id);
   try {
-    const { payment, raw } = await checkAtGateway(deps, known, "check_status");
+    const { payment, raw } = await checkAtGateway(asCaller, known, "check_status");
     return { payment: viewPayment(payment), gateway_response: raw && withoutSignature(raw) };
   } catch (error) {
     throw problems.checkFailed(known, "refused", error);

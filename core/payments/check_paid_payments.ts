@@ -14,13 +14,12 @@ import {
 } from "../../db/payments/paid_checks.ts";
 import { findPayment } from "../../db/payments/statements.ts";
 import { scheduleCheck } from "../../db/records/records.ts";
-import type { RecheckConfig } from "../config/config.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { inOneMinute } from "../records/check_times.ts";
+import type { Service } from "../service.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { paidCohorts } from "./paid_cohorts.ts";
-import type { PaymentDeps } from "./payment_record.ts";
 
 const SOURCE = "check_paid_payments";
 
@@ -43,8 +42,6 @@ const BUSY_MS = 60_000;
 
 type Wait = (ms: number) => Promise<unknown>;
 
-export type PaidChecksDeps = PaymentDeps & { recheck: RecheckConfig };
-
 export interface PaidChecksResult {
   unchanged: number;
   changed: number;
@@ -59,10 +56,10 @@ export interface PaidChecksResult {
 
 /** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the run. */
 export async function checkPaidPayments(
-  deps: PaidChecksDeps,
+  service: Service,
   wait: Wait = delay,
 ): Promise<PaidChecksResult> {
-  const { database, clock, recheck } = deps;
+  const { database, clock, recheck } = service;
   const cohorts = paidCohorts(recheck);
   const run: Run = { endsAt: performance.now() + RUN_MS, left: recheck.perMinute, wait };
   const result: PaidChecksResult = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
@@ -78,7 +75,7 @@ export async function checkPaidPayments(
       await database.query((sql) => storeCompletedCohorts(sql, cohorts, now), "store paid checks");
       return result;
     }
-    const done = await isBusy(deps) ? 0 : await checkAll(deps, due, run, result);
+    const done = await isBusy(service) ? 0 : await checkAll(service, due, run, result);
     if (done > 0) {
       await database.query((sql) => storePaidChecks(sql, due.slice(0, done)), "store paid checks");
     }
@@ -99,7 +96,7 @@ interface Run {
 }
 
 /** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
-async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
+async function isBusy({ database, clock }: Service): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
   return await database.query(
     (sql) => hasDueJob(sql, LANES.checks, waitingSince),
@@ -109,22 +106,22 @@ async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
 
 /** Checks the payments in order until a limit is reached, and returns how many were checked. */
 async function checkAll(
-  deps: PaidChecksDeps,
+  service: Service,
   due: readonly PaidPayment[],
   run: Run,
   result: PaidChecksResult,
 ): Promise<number> {
-  const intervalMs = CONCURRENT_CHECKS * RUN_MS / deps.recheck.perMinute;
+  const intervalMs = CONCURRENT_CHECKS * RUN_MS / service.recheck.perMinute;
   let next = 0;
   async function checkInTurn(): Promise<void> {
     while (
       next < due.length && run.left > 0 && performance.now() < run.endsAt &&
-      gatewayPauseMs(deps) === 0
+      gatewayPauseMs(service) === 0
     ) {
       run.left--;
       const { payment_id } = due[next++]!;
       const waitMs = Math.min(intervalMs, run.endsAt - performance.now());
-      const [outcome] = await Promise.all([checkOne(deps, payment_id), run.wait(waitMs)]);
+      const [outcome] = await Promise.all([checkOne(service, payment_id), run.wait(waitMs)]);
       result[outcome]++;
     }
   }
@@ -133,14 +130,14 @@ async function checkAll(
 }
 
 async function checkOne(
-  deps: PaidChecksDeps,
+  service: Service,
   id: string,
 ): Promise<"unchanged" | "changed" | "failed"> {
-  const { database, clock, log } = deps;
+  const { database, clock, log } = service;
   const known = await database.query((sql) => findPayment(sql, id), "find payment");
   if (!known) return "unchanged";
   try {
-    const { payment } = await checkAtGateway(deps, known, SOURCE);
+    const { payment } = await checkAtGateway(service, known, SOURCE);
     return payment.version === known.version ? "unchanged" : "changed";
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -3,6 +3,7 @@
 import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { findPayment } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { Service } from "../service.ts";
 import { canDecideByTime } from "../time/clock_check.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
@@ -10,17 +11,17 @@ import { stopChecks } from "../records/change.ts";
 import { inOneMinute, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { giveUpCharge, graceEnd } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
-import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { paymentKind } from "./payment_record.ts";
 import { isUnansweredRefund, requestEnd } from "./merge_refunds.ts";
 import { sendRefund } from "./refund.ts";
 
 const SOURCE = "check_payment_status";
 
-export function createCheckPaymentStatus(deps: PaymentDeps): Task {
+export function createCheckPaymentStatus(service: Service): Task {
   return {
     retries: 3,
     firstDelayMs: 60_000,
-    run: async ({ subject_id }: GatewayJob) => await checkPaymentStatus(deps, subject_id!),
+    run: async ({ subject_id }: GatewayJob) => await checkPaymentStatus(service, subject_id!),
   };
 }
 
@@ -34,28 +35,28 @@ export interface CheckResult {
  * `ServiceError` if it stays unknown whether a refund was made.
  */
 export async function checkPaymentStatus(
-  deps: PaymentDeps,
+  service: Service,
   id: string,
 ): Promise<CheckResult | null> {
-  const known = await deps.database.query((sql) => findPayment(sql, id), "find payment");
+  const known = await service.database.query((sql) => findPayment(sql, id), "find payment");
   if (!known) return null;
-  const readAt = deps.clock();
-  const { payment, isFound } = await checkAtGateway(deps, known, SOURCE);
+  const readAt = service.clock();
+  const { payment, isFound } = await checkAtGateway(service, known, SOURCE);
   const { transaction_status } = isFound
-    ? await resendPendingRefunds(deps, payment, readAt)
-    : await endUnlistedCharge(deps, payment);
+    ? await resendPendingRefunds(service, payment, readAt)
+    : await endUnlistedCharge(service, payment);
   return { transaction_status };
 }
 
 /** The gateway does not list the charge. After the grace period that means it was never made. */
 async function endUnlistedCharge(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
 ): Promise<GatewayPayment> {
-  if (!isUnanswered(known)) return await stopChecks(deps, paymentKind, known);
-  const isGraceOver = deps.clock() >= graceEnd(known).getTime();
-  if (isGraceOver && !await canGiveUp(deps)) throw new PostponeJob(inOneMinute(deps.clock()));
-  const payment = isGraceOver ? await giveUpCharge(deps, known, SOURCE) : known;
+  if (!isUnanswered(known)) return await stopChecks(service, paymentKind, known);
+  const isGraceOver = service.clock() >= graceEnd(known).getTime();
+  if (isGraceOver && !await canGiveUp(service)) throw new PostponeJob(inOneMinute(service.clock()));
+  const payment = isGraceOver ? await giveUpCharge(service, known, SOURCE) : known;
   if (isUnanswered(payment)) throw new PostponeJob(graceEnd(payment));
   return payment;
 }
@@ -64,7 +65,7 @@ async function endUnlistedCharge(
  * If the time is uncertain, the grace period may not be over yet. With the key of another account,
  * the gateway does not list the charge even if it was made.
  */
-async function canGiveUp({ clockCheck, gateway }: PaymentDeps): Promise<boolean> {
+async function canGiveUp({ clockCheck, gateway }: Service): Promise<boolean> {
   return canDecideByTime(await clockCheck.measure()) && await gateway.verifyAccount() === "same";
 }
 
@@ -74,7 +75,7 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
 
 /** Resends, one at a time, the refunds with an unknown outcome that the gateway does not list. */
 async function resendPendingRefunds(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   knownSince: number,
 ): Promise<GatewayPayment> {
@@ -83,13 +84,13 @@ async function resendPendingRefunds(
   const failures: unknown[] = [];
   for (const { id } of known.refunds.filter(isUnansweredRefund)) {
     try {
-      await resendRefund(deps, payment, readAt, id);
+      await resendRefund(service, payment, readAt, id);
     } catch (error) {
       // A refund that fails must not stop the others.
       failures.push(error);
     }
-    readAt = deps.clock();
-    payment = await deps.database.query((sql) => findPayment(sql, known.id), "find payment") ??
+    readAt = service.clock();
+    payment = await service.database.query((sql) => findPayment(sql, known.id), "find payment") ??
       payment;
   }
   const [first] = failures;
@@ -98,7 +99,7 @@ async function resendPendingRefunds(
 }
 
 async function resendRefund(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   readAt: number,
   refundId: string,
@@ -107,13 +108,17 @@ async function resendRefund(
   if (!refund || !isUnansweredRefund(refund)) return;
   // The request that created the refund may still be running.
   const end = requestEnd(refund);
-  if (deps.clock() < end.getTime()) throw new PostponeJob(end);
+  if (service.clock() < end.getTime()) throw new PostponeJob(end);
   // If this process was paused, the refund may have ended, and another one may be made.
-  if (deps.clock() >= readAt + UNANSWERED_CHECK_MS) {
-    throw new PostponeJob(inOneMinute(deps.clock()));
+  if (service.clock() >= readAt + UNANSWERED_CHECK_MS) {
+    throw new PostponeJob(inOneMinute(service.clock()));
   }
   try {
-    await sendRefund(deps, { key: null, refundId, source: SOURCE, wasSentBefore: true }, payment);
+    await sendRefund(
+      service,
+      { key: null, refundId, source: SOURCE, wasSentBefore: true },
+      payment,
+    );
   } catch (error) {
     // A final refusal is a result, too, and is stored with the refund.
     if (!(error instanceof ServiceError) || error.members.outcome !== "refused") throw error;

@@ -1,8 +1,9 @@
 /** `check_pending_payments`: enqueues a job for each payment whose check is due. */
 
 import { listDuePayments } from "../../db/payments/statements.ts";
-import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
+import { enqueueChecks } from "../jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
+import type { Service } from "../service.ts";
 import { staleSince } from "./expire_stale_payments.ts";
 import { checkPaymentJob } from "./payment_record.ts";
 
@@ -13,8 +14,8 @@ import { checkPaymentJob } from "./payment_record.ts";
 const EXPIRE_FIRST_MS = 600_000;
 
 /** Returns how many checks were enqueued. */
-export async function checkPendingPayments(deps: EnqueueDeps): Promise<number> {
-  return await enqueueChecks(deps, {
+export async function checkPendingPayments(service: Service): Promise<number> {
+  return await enqueueChecks(service, {
     table: "payments",
     task: CHECK_PAYMENT_STATUS,
     list: (sql, now, limit) => {

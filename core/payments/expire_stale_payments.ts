@@ -3,17 +3,17 @@
 import type { GatewayJob, NewJob } from "../../db/jobs/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
-import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../time/clock_check.ts";
+import type { Service } from "../service.ts";
+import { ClockSkewed, requireAccurateClock } from "../time/clock_check.ts";
 import type { CallType } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
-import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
+import { enqueueChecks } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
-import { type JobSubject, newJob } from "../records/outbox.ts";
+import { type JobSubject, newJob } from "../records/new_job.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import type { CheckResult } from "./check_payment_status.ts";
-import type { PaymentDeps } from "./payment_record.ts";
 import { callOptions, matchesPayment } from "./transaction.ts";
 
 export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
@@ -23,17 +23,13 @@ const SOURCE = "expire_stale_payments";
 /** Includes reads: if the gateway refuses to expire a payment, the task requests its status. */
 export const EXPIRE_CALLS: readonly CallType[] = ["read", "write"];
 
-export interface ExpiryDeps {
-  clockCheck: ClockCheck;
-}
-
 /**
  * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if the
  * service's time is uncertain: otherwise it could expire payments that the customer can still pay.
  */
-export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promise<number> {
-  await requireAccurateClock(deps.clockCheck);
-  return await enqueueChecks(deps, {
+export async function expireStalePayments(service: Service & Service): Promise<number> {
+  await requireAccurateClock(service.clockCheck);
+  return await enqueueChecks(service, {
     table: "payments",
     task: EXPIRE_STALE_PAYMENT,
     list: (sql, now, limit) => listStalePayments(sql, { now, staleSince: staleSince(now), limit }),
@@ -52,26 +48,26 @@ function expireJob(payment: JobSubject, now: Date): NewJob {
   return newJob(EXPIRE_STALE_PAYMENT, payment, payload, { runAt: now, now });
 }
 
-export function createExpireStalePayment(deps: PaymentDeps): Task {
+export function createExpireStalePayment(service: Service): Task {
   return {
     retries: 3,
     firstDelayMs: 60_000,
-    run: async ({ subject_id }: GatewayJob) => await expireStalePayment(deps, subject_id!),
+    run: async ({ subject_id }: GatewayJob) => await expireStalePayment(service, subject_id!),
   };
 }
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function expireStalePayment(
-  deps: PaymentDeps,
+  service: Service,
   id: string,
 ): Promise<CheckResult | null> {
-  const stored = await deps.database.query((sql) => findPayment(sql, id), "find payment");
+  const stored = await service.database.query((sql) => findPayment(sql, id), "find payment");
   if (!stored) return null;
-  const known = isStale(stored, deps.clock()) ? await learnGatewayTime(deps, stored) : stored;
+  const known = isStale(stored, service.clock()) ? await learnGatewayTime(service, stored) : stored;
   // A report may have ended the payment since the job was enqueued.
-  if (!isStale(known, deps.clock())) return { transaction_status: known.transaction_status };
-  const expired = await isClockAccurate(deps) ? await expireAtGateway(deps, known) : null;
-  const payment = expired ?? (await checkAtGateway(deps, known, SOURCE)).payment;
+  if (!isStale(known, service.clock())) return { transaction_status: known.transaction_status };
+  const expired = await isClockAccurate(service) ? await expireAtGateway(service, known) : null;
+  const payment = expired ?? (await checkAtGateway(service, known, SOURCE)).payment;
   return { transaction_status: payment.transaction_status };
 }
 
@@ -80,14 +76,14 @@ export async function expireStalePayment(
  * instance has received no response yet, this function checks the payment to get one.
  */
 async function learnGatewayTime(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
 ): Promise<GatewayPayment> {
-  if (deps.gateway.time() !== null) return known;
-  return (await checkAtGateway(deps, known, SOURCE)).payment;
+  if (service.gateway.time() !== null) return known;
+  return (await checkAtGateway(service, known, SOURCE)).payment;
 }
 
-async function isClockAccurate({ clockCheck, log }: PaymentDeps): Promise<boolean> {
+async function isClockAccurate({ clockCheck, log }: Service): Promise<boolean> {
   try {
     await requireAccurateClock(clockCheck);
     return true;
@@ -112,17 +108,17 @@ function isStale(
  * if it has expired the payment itself, or if the customer paid in the last second.
  */
 async function expireAtGateway(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
 ): Promise<GatewayPayment | null> {
   try {
-    const { body } = await deps.gateway.expire(known.transaction_id!, {
+    const { body } = await service.gateway.expire(known.transaction_id!, {
       ...callOptions(known),
       idempotencyKey: `${known.id}:exp`,
     });
     if (!matchesPayment(known, body) || body.transaction_status !== "expire") return null;
     const report = { answer: body, source: SOURCE, askedAtVersion: null } as const;
-    return (await applyReport(deps, known, report)).payment;
+    return (await applyReport(service, known, report)).payment;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // If the gateway does not know the transaction, the check that follows logs this.

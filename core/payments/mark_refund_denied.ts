@@ -8,9 +8,10 @@ import type { RequestResult } from "../idempotency/keys.ts";
 import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { keyWithReply } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { checkForAction } from "./check_at_gateway.ts";
 import { isPendingAtBank, withoutReservation } from "./merge_refunds.ts";
-import { changePayment, invalidState, type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { changePayment, invalidState, paymentKind } from "./payment_record.ts";
 import { type RefundDetailsView, viewRefundDetails } from "./views.ts";
 
 const MARKED = "Marked as refused by the bank";
@@ -21,23 +22,26 @@ const MARKED = "Marked as refused by the bank";
  * refund that the gateway lists has succeeded.
  */
 export async function markRefundDenied(
-  service: PaymentDeps,
+  service: Service,
   { id: refundId, ...request }: ActionRequest,
 ): Promise<RequestResult<RefundDetailsView>> {
   const { caller } = request;
   requireStaff(caller);
-  const deps = actAs(service, caller);
-  const known = await deps.database.query((sql) => findRefund(sql, refundId, null), "find refund");
+  const asCaller = actAs(service, caller);
+  const known = await asCaller.database.query(
+    (sql) => findRefund(sql, refundId, null),
+    "find refund",
+  );
   if (!known) throw new ServiceError("not_found");
-  const begun = await beginAction(deps, paymentKind, { ...request, id: known.payment_id });
+  const begun = await beginAction(asCaller, paymentKind, { ...request, id: known.payment_id });
   if (begun.type === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
   const { record } = begun;
   const view = (payment: GatewayPayment) =>
     viewRefundDetails(caller, { ...refundOf(payment, refundId), order_id: payment.order_id });
   try {
-    const checked = await checkForAction(deps, record, "refund", "refused");
-    const payment = await changePayment(deps, checked, (current) => {
-      const now = new Date(deps.clock());
+    const checked = await checkForAction(asCaller, record, "refund", "refused");
+    const payment = await changePayment(asCaller, checked, (current) => {
+      const now = new Date(asCaller.clock());
       const key = keyWithReply(begun.request, view);
       const refund = refundOf(current, refundId);
       if (refund.status === "denied") return key && { key };
@@ -53,7 +57,7 @@ export async function markRefundDenied(
     });
     return { body: view(payment), isReplayed: false };
   } catch (error) {
-    throw await endWithError(deps, paymentKind, begun.request, record, error);
+    throw await endWithError(asCaller, paymentKind, begun.request, record, error);
   }
 }
 

@@ -7,7 +7,7 @@ import { readOrderUse } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
-import type { PaymentDeps } from "./payment_record.ts";
+import type { Service } from "../service.ts";
 import { amountOf } from "./transaction.ts";
 
 /** What proves that a transaction belongs to a payment. */
@@ -53,14 +53,14 @@ type Metadata = Transaction["metadata"];
  * notification about the transaction, which status responses often lack.
  */
 export async function matchTransaction(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   found: Transaction,
   notified: Metadata = null,
 ): Promise<TransactionMatch> {
-  const match = await decide(deps, payment, found, notified);
+  const match = await decide(service, payment, found, notified);
   const { type, ...reason } = match;
-  deps.log.info("transaction_found", { payment_id: payment.id, match: type, ...reason });
+  service.log.info("transaction_found", { payment_id: payment.id, match: type, ...reason });
   return match;
 }
 
@@ -78,7 +78,7 @@ export function mayStillMatch(
 }
 
 async function decide(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   found: Transaction,
   notified: Metadata,
@@ -96,7 +96,7 @@ async function decide(
   const amount = original < reported ? original : reported;
   const difference = findDifference(payment, found, amount);
   if (difference) return { type: isNamed ? "unclear" : "other", difference };
-  if (!isNamed) return await decideWithoutReference(deps, payment, found, { amount, notified });
+  if (!isNamed) return await decideWithoutReference(service, payment, found, { amount, notified });
   return amount > payment.gross_amount
     ? { type: "unclear", difference: "amount" }
     : { type: "ours", evidence: "payment_ref" };
@@ -125,7 +125,7 @@ function isSameType(ours: string, theirs: string | null): boolean {
 
 /** For a transaction that names no payment, and has the type and at least the amount. */
 async function decideWithoutReference(
-  deps: PaymentDeps,
+  service: Service,
   payment: GatewayPayment,
   { order_id, transaction_id, transaction_time, metadata }: Transaction,
   { amount, notified }: { amount: number; notified: Metadata },
@@ -135,7 +135,7 @@ async function decideWithoutReference(
   }
   if (order_id === null) return { type: "unclear", difference: "incomplete" };
   if (order_id !== payment.order_id) return { type: "other", difference: "order_id" };
-  const use = await deps.database.query(
+  const use = await service.database.query(
     (sql) => readOrderUse(sql, payment, transaction_id!),
     "read use of order id",
   );
@@ -147,7 +147,7 @@ async function decideWithoutReference(
     return { type, difference: "transaction_id" };
   }
   const createdAt = parseTransactionTime(transaction_time);
-  const isInTime = createdAt !== null && await wasSentAround(deps, payment, createdAt);
+  const isInTime = createdAt !== null && await wasSentAround(service, payment, createdAt);
   const hasFee = amount > payment.gross_amount;
   if (isInTime && !hasFee) return { type: "ours", evidence: "order_and_time" };
   if (notified?.payment_ref === payment.id && !hasFee) {
@@ -167,7 +167,7 @@ const CLOCK_TOLERANCE_MS = 2 * 60_000;
  * known to differ from the gateway's, so do the payment's times.
  */
 async function wasSentAround(
-  { clockCheck }: PaymentDeps,
+  { clockCheck }: Service,
   payment: GatewayPayment,
   time: Date,
 ): Promise<boolean> {

@@ -19,16 +19,15 @@ import {
   CHECK_PAYMENT_STATUS,
   CHECK_SUBSCRIPTION_STATUS,
 } from "../jobs/task_names.ts";
-import { type JobSubject, newJob } from "../records/outbox.ts";
+import { type JobSubject, newJob } from "../records/new_job.ts";
 import { changeRecord } from "../records/change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type * as records from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { findViolation } from "./invariants.ts";
 import type { PaymentStatus, State } from "./states.ts";
 import { type PaymentView, shownOf, viewPayment } from "./views.ts";
-
-export type PaymentDeps = records.RecordDeps;
 
 export const problems = createProblems<GatewayPayment>(
   ({ id, order_id }) => ({ payment_id: id, order_id }),
@@ -179,9 +178,9 @@ export interface PaymentChange
 }
 
 export async function changePayment(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment,
   decide: (current: GatewayPayment) => PaymentChange | null,
 ): Promise<GatewayPayment> {
-  return await changeRecord(deps, paymentKind, known, decide);
+  return await changeRecord(service, paymentKind, known, decide);
 }

@@ -7,31 +7,24 @@ import type { RequestResult } from "../idempotency/keys.ts";
 import {
   acceptAsyncRequest,
   type AsyncRequest,
-  type AsyncRequestDeps,
   asyncRequestTask,
   type DeferredRequest,
   NoLongerPossible,
 } from "../jobs/async_requests.ts";
 import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
-import type { SecretBox } from "../secrets/secret_box.ts";
+import type { Service } from "../service.ts";
 import { createCharge } from "./charge.ts";
 import type { ChargeInput, CreditCardInput } from "./charge_input.ts";
-import type { PaymentDeps } from "./payment_record.ts";
 import type { PaymentView } from "./views.ts";
 
 export const PROCESS_CHARGE_ASYNC = "process_charge_async";
-
-export interface AsyncChargeDeps extends PaymentDeps {
-  /** Encrypts the card token while the job waits. */
-  secrets: SecretBox;
-}
 
 /** A charge as its job stores it: the card token is stored separately, encrypted. */
 type StoredCharge = Exclude<ChargeInput, CreditCardInput> | Omit<CreditCardInput, "token_id">;
 
 export async function enqueueCharge(
-  deps: AsyncRequestDeps & Pick<AsyncChargeDeps, "secrets">,
+  service: Service & Pick<Service, "secrets">,
   caller: Caller,
   input: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
@@ -39,30 +32,30 @@ export async function enqueueCharge(
   requireOrderPrefix(caller, input);
   const job = { ...request, task: PROCESS_CHARGE_ASYNC };
   if (input.payment_type !== "credit_card") {
-    return await acceptAsyncRequest(deps, caller, { ...job, input });
+    return await acceptAsyncRequest(service, caller, { ...job, input });
   }
   const { token_id, ...stored } = input;
-  const secret = (jobId: string) => deps.secrets.seal(token_id, jobId);
-  return await acceptAsyncRequest(deps, caller, { ...job, input: stored, secret });
+  const secret = (jobId: string) => service.secrets.seal(token_id, jobId);
+  return await acceptAsyncRequest(service, caller, { ...job, input: stored, secret });
 }
 
-export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
-  return asyncRequestTask<StoredCharge>(deps, {
-    run: (request, job) => processChargeAsync(deps, request, job),
+export function createProcessChargeAsync(service: Service): Task {
+  return asyncRequestTask<StoredCharge>(service, {
+    run: (request, job) => processChargeAsync(service, request, job),
     resultOf: (payment) => ({ payment }),
   });
 }
 
 export async function processChargeAsync(
-  deps: AsyncChargeDeps,
+  service: Service,
   { caller, input, requestKey }: DeferredRequest<StoredCharge>,
   job: GatewayJob,
 ): Promise<PaymentView> {
-  return (await createCharge(deps, caller, withToken(deps, input, job), requestKey)).body;
+  return (await createCharge(service, caller, withToken(service, input, job), requestKey)).body;
 }
 
 function withToken(
-  { secrets }: AsyncChargeDeps,
+  { secrets }: Service,
   input: StoredCharge,
   { id, secret }: GatewayJob,
 ): ChargeInput {

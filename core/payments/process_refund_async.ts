@@ -11,7 +11,8 @@ import {
 import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
 import { findOwn } from "../records/read.ts";
-import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import type { Service } from "../service.ts";
+import { paymentKind } from "./payment_record.ts";
 import { type RefundedPayment, type RefundInput, refundPayment } from "./refund.ts";
 
 export const PROCESS_REFUND_ASYNC = "process_refund_async";
@@ -22,31 +23,31 @@ interface StoredRefund extends RefundInput {
 
 /** The owner is checked now; the payment's state is checked when the job runs. */
 export async function enqueueRefund(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   paymentId: string,
   input: RefundInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<RequestResult<JobView>> {
-  await findOwn(deps, paymentKind, caller, paymentId);
+  await findOwn(service, paymentKind, caller, paymentId);
   const stored: StoredRefund = { ...input, payment_id: paymentId };
-  return await acceptAsyncRequest(deps, caller, {
+  return await acceptAsyncRequest(service, caller, {
     ...request,
     task: PROCESS_REFUND_ASYNC,
     input: stored,
   });
 }
 
-export function createProcessRefundAsync(deps: PaymentDeps): Task {
-  return asyncRequestTask<StoredRefund>(deps, {
-    run: (request) => processRefundAsync(deps, request),
+export function createProcessRefundAsync(service: Service): Task {
+  return asyncRequestTask<StoredRefund>(service, {
+    run: (request) => processRefundAsync(service, request),
     resultOf: (refunded) => refunded,
   });
 }
 
 export async function processRefundAsync(
-  deps: PaymentDeps,
+  service: Service,
   { caller, input: { payment_id, ...input }, requestKey }: DeferredRequest<StoredRefund>,
 ): Promise<RefundedPayment> {
-  return (await refundPayment(deps, { caller, id: payment_id, requestKey }, input)).body;
+  return (await refundPayment(service, { caller, id: payment_id, requestKey }, input)).body;
 }

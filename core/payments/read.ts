@@ -18,12 +18,12 @@ import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
-import type { PaymentDeps } from "./payment_record.ts";
+import type { Service } from "../service.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
 /** Throws `not_found` for a payment of another user, as for one that does not exist. */
 export async function readPayment(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   id: string,
 ): Promise<PaymentView> {
@@ -55,7 +55,7 @@ export interface PaymentPage {
 }
 
 export async function listPayments(
-  { database, clock }: PaymentDeps,
+  { database, clock }: Service,
   caller: Caller,
   filter: ListFilter & { after: WalkCursor | null; limit: number },
 ): Promise<PaymentPage> {
@@ -115,7 +115,7 @@ export interface PaymentSearchInput {
  * number, or with an order id that begins with this text.
  */
 export async function searchPayments(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   { q, user_id, limit }: PaymentSearchInput,
 ): Promise<PaymentSummary[]> {
@@ -157,13 +157,13 @@ export interface AttentionList {
 
 /** Pending payments that have had no response of the gateway for a minute or more. */
 export async function listUnansweredPayments(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   list: AttentionList,
 ): Promise<PaymentPage> {
-  const createdBefore = unansweredSince(deps.clock());
+  const createdBefore = unansweredSince(service.clock());
   return await readAttentionList(
-    deps,
+    service,
     caller,
     list,
     (sql, before, limit) => listUnanswered(sql, { createdBefore, before, limit }),
@@ -172,13 +172,13 @@ export async function listUnansweredPayments(
 
 /** Paid payments that belong to no user, and that no invoice or subscription explains. */
 export async function listOwnerlessPayments(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   list: AttentionList,
 ): Promise<PaymentPage> {
-  const paidSince = ownerlessSince(deps.clock());
+  const paidSince = ownerlessSince(service.clock());
   return await readAttentionList(
-    deps,
+    service,
     caller,
     list,
     (sql, before, limit) => listOwnerless(sql, { paidSince, before, limit }),
@@ -186,7 +186,7 @@ export async function listOwnerlessPayments(
 }
 
 async function readAttentionList(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   { after, limit }: AttentionList,
   read: (sql: Sql, before: string | null, limit: number) => Promise<PaymentSummaryRow[]>,

@@ -6,13 +6,13 @@ import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { readPage } from "../lists/page.ts";
 import { ownerFor } from "../records/read.ts";
-import type { PaymentDeps } from "./payment_record.ts";
+import type { Service } from "../service.ts";
 import { type RefundDetailsView, viewRefundDetails } from "./views.ts";
 
 export { REFUND_STATUSES } from "../../db/payments/payments.ts";
 
 export async function readRefund(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   id: string,
 ): Promise<RefundDetailsView> {
@@ -31,7 +31,7 @@ export interface RefundPage {
 }
 
 export async function listRefunds(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   { limit, ...filter }: Omit<RefundFilter, "owner" | "firstId">,
 ): Promise<RefundPage> {

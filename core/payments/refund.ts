@@ -27,6 +27,7 @@ import {
 import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
@@ -41,7 +42,6 @@ import {
   checkPaymentJob,
   gatewayProblem,
   invalidState,
-  type PaymentDeps,
   paymentKind,
   problemAbout,
   problems,
@@ -65,56 +65,56 @@ export interface RefundedPayment {
 }
 
 export async function refundPayment(
-  service: PaymentDeps,
+  service: Service,
   actionRequest: ActionRequest,
   input: RefundInput,
 ): Promise<RequestResult<RefundedPayment>> {
   const { caller, id, shown } = actionRequest;
-  const deps = actAs(service, caller);
-  const begun = await beginAction(deps, paymentKind, actionRequest);
+  const asCaller = actAs(service, caller);
+  const begun = await beginAction(asCaller, paymentKind, actionRequest);
   if (begun.type === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
   const { request } = begun;
   try {
     // The payment was read before the key was claimed. The earlier request with the key may have
     // changed the payment in between.
     const known = begun.type === "resume"
-      ? await findOwn(deps, paymentKind, caller, id)
+      ? await findOwn(asCaller, paymentKind, caller, id)
       : begun.record;
     const earlier = known.refunds.find((refund) => refund.id === request.refundId);
     const body = earlier && earlier.status !== "failed"
-      ? await resumeRefund(deps, request, known, earlier)
-      : await startRefund(deps, request, known, { ...input, shown });
+      ? await resumeRefund(asCaller, request, known, earlier)
+      : await startRefund(asCaller, request, known, { ...input, shown });
     return { body, isReplayed: false };
   } catch (error) {
-    throw await endWithError(deps, paymentKind, request, begun.record, error);
+    throw await endWithError(asCaller, paymentKind, request, begun.record, error);
   }
 }
 
 async function startRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   known: GatewayPayment,
   input: RefundInput & Pick<ActionRequest, "shown">,
 ): Promise<RefundedPayment> {
   // The notification about the payment may be late or lost.
   const current = canBecomeSettled(known.transaction_status)
-    ? await checkForAction(deps, known, "refund", "refused")
+    ? await checkForAction(service, known, "refund", "refused")
     : known;
   requireRefundable(current);
-  if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
-  const payment = await requireTransaction(deps, current, "refund");
+  if (service.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+  const payment = await requireTransaction(service, current, "refund");
   const refundRequest = {
     ...request,
     refundId: uuidv7(),
     source: "refund",
     wasSentBefore: false,
   } as const;
-  const reserved = await reserveAmount(deps, refundRequest, payment, input);
+  const reserved = await reserveAmount(service, refundRequest, payment, input);
   // If this process was paused, the task may have ended the refund, and another one may be made.
-  if (deps.clock() >= requestEnd(refundIn(reserved, refundRequest)).getTime()) {
-    throw await endAsUnknown(deps, refundRequest, reserved, problems.sentTooLate(reserved));
+  if (service.clock() >= requestEnd(refundIn(reserved, refundRequest)).getTime()) {
+    throw await endAsUnknown(service, refundRequest, reserved, problems.sentTooLate(reserved));
   }
-  return await sendRefund(deps, refundRequest, reserved);
+  return await sendRefund(service, refundRequest, reserved);
 }
 
 /**
@@ -123,15 +123,15 @@ async function startRefund(
  * amount paid.
  */
 async function reserveAmount(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest & { refundId: string },
   known: GatewayPayment,
   { amount, reason, direct, shown }: RefundInput & Pick<ActionRequest, "shown">,
 ): Promise<GatewayPayment> {
-  return await changePayment(deps, known, (payment) => {
+  return await changePayment(service, known, (payment) => {
     requireAsShown(paymentKind, { shown }, payment);
     requireRefundable(payment);
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const { captured_amount, refunded_amount, reserved_amount } = payment;
     const remaining = (captured_amount ?? 0) - refunded_amount - reserved_amount;
     if (remaining <= 0) {
@@ -150,7 +150,7 @@ async function reserveAmount(
       status: "pending",
       status_code: null,
       status_message: null,
-      created_by: deps.actor ?? null,
+      created_by: service.actor ?? null,
       created_at: now,
       updated_at: now,
     };
@@ -182,7 +182,7 @@ function requireRefundable(payment: GatewayPayment): void {
  * refund that was answered is not sent again.
  */
 async function resumeRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: KeyedRequest,
   known: GatewayPayment,
   earlier: GatewayRefund,
@@ -193,22 +193,22 @@ async function resumeRefund(
     source: "refund",
     wasSentBefore: true,
   } as const;
-  let payment = await checkForAction(deps, known, "refund", "unknown");
+  let payment = await checkForAction(service, known, "refund", "unknown");
   if (isUnansweredRefund(refundIn(payment, refundRequest))) {
-    const claimedAt = deps.clock();
+    const claimedAt = service.clock();
     // Fails if another request has taken over the key: that request sends the refund.
-    payment = await changePayment(deps, payment, () => ({ key: keyStillClaimed(request) }));
+    payment = await changePayment(service, payment, () => ({ key: keyStillClaimed(request) }));
     if (isUnansweredRefund(refundIn(payment, refundRequest))) {
-      if (deps.clock() >= claimedAt + UNANSWERED_CHECK_MS) {
-        throw await endAsUnknown(deps, refundRequest, payment, problems.sentTooLate(payment));
+      if (service.clock() >= claimedAt + UNANSWERED_CHECK_MS) {
+        throw await endAsUnknown(service, refundRequest, payment, problems.sentTooLate(payment));
       }
-      return await sendRefund(deps, refundRequest, payment);
+      return await sendRefund(service, refundRequest, payment);
     }
   }
   const refund = refundIn(payment, refundRequest);
   if (refund.status === "denied") throw refundDenied(payment, refund);
   const body = viewRefunded(payment, refundRequest);
-  if (request.key) await finishKey(deps, request.key, { body });
+  if (request.key) await finishKey(service, request.key, { body });
   return body;
 }
 
@@ -221,45 +221,45 @@ export interface RefundRequest extends KeyedRequest {
 
 /** Sends a reserved refund. Its refund key makes sure that the gateway makes it only once. */
 export async function sendRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   payment: GatewayPayment,
 ): Promise<RefundedPayment> {
   const refund = refundIn(payment, request);
   let answer: GatewayResponse<Transaction>;
   try {
-    answer = await callGateway(deps, payment, refund);
+    answer = await callGateway(service, payment, refund);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return await resolveFailure(deps, request, payment, error);
+    return await resolveFailure(service, request, payment, error);
   }
   if (isDenied(answer)) {
     const { status_code, status_message } = answer.body;
-    throw await endRefund(deps, request, payment, {
+    throw await endRefund(service, request, payment, {
       status: "denied",
       status_code,
       status_message,
     });
   }
   if (isEarlierCallInProgress(answer) || !isAnswerTo(payment, refund, answer.body)) {
-    throw await endAsUnknown(deps, request, payment, unclearAnswer(payment, answer.statusCode));
+    throw await endAsUnknown(service, request, payment, unclearAnswer(payment, answer.statusCode));
   }
   if (answer.statusCode === PENDING_AT_BANK) {
-    return await storePendingRefund(deps, request, payment, answer.body);
+    return await storePendingRefund(service, request, payment, answer.body);
   }
-  return await applyRefund(deps, request, payment, answer.body);
+  return await applyRefund(service, request, payment, answer.body);
 }
 
 /** The amount stays reserved until a status response or a notification lists the refund. */
 async function storePendingRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   known: GatewayPayment,
   { status_code, status_message }: Transaction,
 ): Promise<RefundedPayment> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const key = keyWithReply(request, (after: GatewayPayment) => viewRefunded(after, request));
-  const payment = await changePayment(deps, known, (current) => {
+  const payment = await changePayment(service, known, (current) => {
     const refund = refundIn(current, request);
     if (refund.status !== "pending") return { key };
     const accepted = { ...refund, status_code, status_message, updated_at: now };
@@ -269,7 +269,7 @@ async function storePendingRefund(
 }
 
 function callGateway(
-  { gateway }: PaymentDeps,
+  { gateway }: Service,
   payment: GatewayPayment,
   { id, refund_key, amount, reason, is_direct }: GatewayRefund,
 ): Promise<GatewayResponse<Transaction>> {
@@ -286,16 +286,16 @@ function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Tran
 
 /** The gateway made the refund. Requests and applies the payment's state after the refund. */
 async function applyRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   payment: GatewayPayment,
   accepted: Transaction,
 ): Promise<RefundedPayment> {
-  const status = await tryRequestStatus(deps, payment);
+  const status = await tryRequestStatus(service, payment);
   const { refund_key } = refundIn(payment, request);
   const isListed = status && refundsOf(status).some((made) => made.refund_key === refund_key);
-  const now = new Date(deps.clock());
-  const { payment: refunded } = await applyReport(deps, payment, {
+  const now = new Date(service.clock());
+  const { payment: refunded } = await applyReport(service, payment, {
     answer: isListed ? status : accepted,
     source: request.source,
     askedAtVersion: isListed ? payment.version : null,
@@ -312,7 +312,7 @@ async function applyRefund(
 
 /** Null: the gateway gave no usable response. */
 async function tryRequestStatus(
-  { gateway }: PaymentDeps,
+  { gateway }: Service,
   payment: GatewayPayment,
 ): Promise<Transaction | null> {
   try {
@@ -326,7 +326,7 @@ async function tryRequestStatus(
 
 /** Returns the refund if an attempt made it after all; otherwise throws. */
 async function resolveFailure(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   payment: GatewayPayment,
   error: GatewayError,
@@ -335,28 +335,28 @@ async function resolveFailure(
   // The job sends the refund again, so an unanswered or rate-limited call is not a final failure.
   const isPostponed = request.isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPostponed) {
-    throw await endAsUnknown(deps, request, payment, unknownProblem);
+    throw await endAsUnknown(service, request, payment, unknownProblem);
   }
   // The refund key is in use, which only an earlier attempt of this refund can have caused.
   const isMade = error instanceof GatewayDuplicateOrderError;
   const isWrongState = error.statusCode === "412";
   const needsStatus = isMade || request.wasSentBefore || isWrongState;
-  const status = needsStatus ? await tryRequestStatus(deps, payment) : null;
-  if (isMade && status) return await applyRefund(deps, request, payment, status);
+  const status = needsStatus ? await tryRequestStatus(service, payment) : null;
+  if (isMade && status) return await applyRefund(service, request, payment, status);
   const isInconclusive = request.wasSentBefore && (!status || !isRefundRejection(error));
-  if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknownProblem);
+  if (isMade || isInconclusive) throw await endAsUnknown(service, request, payment, unknownProblem);
   const report = status &&
     { answer: status, source: request.source, askedAtVersion: payment.version };
-  const current = report ? (await applyReport(deps, payment, report)).payment : payment;
+  const current = report ? (await applyReport(service, payment, report)).payment : payment;
   if (refundIn(current, request).status === "succeeded") {
-    return await applyRefund(deps, request, current, status!);
+    return await applyRefund(service, request, current, status!);
   }
   const problem = isWrongState
     ? invalidState(current, `The gateway rejected the request: ${error.message}`)
     : gatewayProblem(error, current);
   const { statusCode: status_code, message: status_message } = error;
   const to = { status: "failed", status_code, status_message } as const;
-  throw await endRefund(deps, request, current, to, problem);
+  throw await endRefund(service, request, current, to, problem);
 }
 
 /** Codes that reject the call, for example because of a wrong server key, but not the refund. */
@@ -378,13 +378,13 @@ function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceEr
  * `check_payment_status` needs none, because it runs again by itself.
  */
 async function endAsUnknown(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   payment: GatewayPayment,
   problem: ServiceError,
 ): Promise<ServiceError> {
   if (request.source !== "refund") return problem;
-  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
+  return await endWithUnknownOutcome(service, paymentKind, request, payment, problem);
 }
 
 /**
@@ -392,14 +392,14 @@ async function endAsUnknown(
  * meanwhile. Returns the problem to throw.
  */
 async function endRefund(
-  deps: PaymentDeps,
+  service: Service,
   request: RefundRequest,
   known: GatewayPayment,
   to: Pick<GatewayRefund, "status" | "status_code" | "status_message">,
   failure?: ServiceError,
 ): Promise<ServiceError> {
-  const now = new Date(deps.clock());
-  const payment = await changePayment(deps, known, (current) => {
+  const now = new Date(service.clock());
+  const payment = await changePayment(service, known, (current) => {
     const refund = refundIn(current, request);
     if (refund.status !== "pending") return null;
     const ended = { ...refund, ...to, updated_at: now };

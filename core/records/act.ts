@@ -9,6 +9,7 @@ import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
 import type { GatewayResponse } from "../gateway/responses.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
+import type { Service } from "../service.ts";
 import { changeRecord } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import {
@@ -20,13 +21,7 @@ import {
 } from "./keyed_request.ts";
 import { gatewayDownProblem } from "./problems.ts";
 import { findOwn } from "./read.ts";
-import {
-  actAs,
-  type GatewayRecord,
-  type KeyChange,
-  type RecordDeps,
-  type RecordKind,
-} from "./record.ts";
+import { actAs, type GatewayRecord, type KeyChange, type RecordKind } from "./record.ts";
 
 /** What differs between the actions. */
 export interface Action<R extends GatewayRecord, Answer> {
@@ -71,22 +66,21 @@ export interface ActionRequest {
 
 /**
  * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
- * replies. `actionWith` gets the dependencies of this caller.
+ * replies. `actionWith` gets the service for this caller.
  */
 export async function act<
-  Deps extends RecordDeps,
   R extends GatewayRecord,
   View extends object,
   Answer,
 >(
-  service: Deps,
+  service: Service,
   kind: RecordKind<R, View>,
   actionRequest: ActionRequest,
-  actionWith: (deps: Deps) => Action<R, Answer>,
+  actionWith: (service: Service) => Action<R, Answer>,
 ): Promise<keys.RequestResult<View>> {
-  const deps = actAs(service, actionRequest.caller);
-  const action = actionWith(deps);
-  const begun = await beginAction(deps, kind, actionRequest);
+  const asCaller = actAs(service, actionRequest.caller);
+  const action = actionWith(asCaller);
+  const begun = await beginAction(asCaller, kind, actionRequest);
   if (begun.type === "replay") return { body: begun.body as View, isReplayed: true };
   const { request } = begun;
   const isResumed = begun.type === "resume";
@@ -96,27 +90,27 @@ export async function act<
     let before = record;
     if (!wasDone(record)) {
       action.requireAllowed(record);
-      if (deps.gateway.breakerState("write") === "open") {
+      if (asCaller.gateway.breakerState("write") === "open") {
         throw gatewayDownProblem(isResumed ? "unknown" : "refused");
       }
       if (action.prepare) record = await action.prepare(record, isResumed);
-      record = await changeRecord(deps, kind, record, (current) => {
+      record = await changeRecord(asCaller, kind, record, (current) => {
         if (wasDone(current)) return null;
         requireAsShown(kind, actionRequest, current);
         action.requireAllowed(current);
         before = current;
-        const check_at = checkTimeAfterCall(current, deps.clock());
+        const check_at = checkTimeAfterCall(current, asCaller.clock());
         const set = { check_at, ...action.intent } as Partial<R>;
         return { set, key: keyStillClaimed(request) };
       });
     }
     const wasSentBefore = isResumed || (action.mayHaveBeenSent?.(before) ?? false);
     const body = wasDone(record)
-      ? await replyFromRecord(deps, kind, request, record)
-      : await send(deps, kind, action, request, record, { before, wasSentBefore });
+      ? await replyFromRecord(asCaller, kind, request, record)
+      : await send(asCaller, kind, action, request, record, { before, wasSentBefore });
     return { body, isReplayed: false };
   } catch (error) {
-    throw await endWithError(deps, kind, request, begun.record, error);
+    throw await endWithError(asCaller, kind, request, begun.record, error);
   }
 }
 
@@ -129,7 +123,7 @@ interface Earlier<R> {
 
 /** Calls the gateway and applies its answer. */
 async function send<R extends GatewayRecord, View extends object, Answer>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   action: Action<R, Answer>,
   request: KeyedRequest,
@@ -141,13 +135,13 @@ async function send<R extends GatewayRecord, View extends object, Answer>(
     answer = await action.call(record);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return await resolveFailure(deps, kind, action, request, record, earlier, error);
+    return await resolveFailure(service, kind, action, request, record, earlier, error);
   }
   const denial = await action.denial?.(record, answer, keyStillClaimed(request));
   if (denial) throw denial;
   if (!action.confirms(answer, record)) {
     const problem = kind.problems.unclearAnswer(record, answer.statusCode);
-    throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
+    throw await endWithUnknownOutcome(service, kind, request, record, problem, action.whenUnknown);
   }
   const key = keyWithReply(request, kind.view);
   return kind.view(await action.apply(record, answer.body, key));
@@ -155,7 +149,7 @@ async function send<R extends GatewayRecord, View extends object, Answer>(
 
 /** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
 async function resolveFailure<R extends GatewayRecord, View extends object, Answer>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   action: Action<R, Answer>,
   request: KeyedRequest,
@@ -168,13 +162,13 @@ async function resolveFailure<R extends GatewayRecord, View extends object, Answ
   const isCertain = error.outcome === "refused" && (!wasSentBefore || isWrongState);
   if (!isCertain) {
     const problem = problems.gatewayProblem(error, record, "unknown");
-    throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
+    throw await endWithUnknownOutcome(service, kind, request, record, problem, action.whenUnknown);
   }
   const refused = await action.storeRefusal?.(record, before, keyStillClaimed(request)) ?? record;
   if (!isWrongState) throw problems.gatewayProblem(error, refused);
   const current = await action.check(refused, wasSentBefore ? "unknown" : "refused");
   if (wasSentBefore && action.isDone(current)) {
-    return await replyFromRecord(deps, kind, request, current);
+    return await replyFromRecord(service, kind, request, current);
   }
   throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
 }
@@ -187,13 +181,13 @@ export type BegunAction<R> =
 
 /** Finds the record and claims the request's idempotency key for it. */
 export async function beginAction<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   { caller, id, requestKey }: ActionRequest,
 ): Promise<BegunAction<R>> {
-  const record = await findOwn(deps, kind, caller, id);
+  const record = await findOwn(service, kind, caller, id);
   if (!requestKey) return { type: "new", record, request: { key: null } };
-  const claim = await keys.claimOrResume(deps, caller, requestKey, id);
+  const claim = await keys.claimOrResume(service, caller, requestKey, id);
   if (claim.type === "replay") return claim;
   const { key, earlier } = claim;
   const { isRetriedByJob } = requestKey;
@@ -231,15 +225,15 @@ export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Da
  * releases it, and is replaced by one with the record's id.
  */
 export async function endWithError<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   { problems }: RecordKind<R>,
   { key }: KeyedRequest,
   record: R,
   error: unknown,
 ): Promise<ServiceError> {
   try {
-    if (key && error instanceof ServiceError) await keys.finishKey(deps, key, replyFor(error));
-    else if (key) deps.keyReleases.add(key);
+    if (key && error instanceof ServiceError) await keys.finishKey(service, key, replyFor(error));
+    else if (key) service.keyReleases.add(key);
     return problems.withRecord(record, error);
   } catch (failure) {
     return problems.withRecord(record, failure);

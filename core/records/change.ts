@@ -7,46 +7,47 @@ import type { KeyUpdate, RecordWrite } from "../../db/writing/record_writes.ts";
 import { type NewHistory, RECOUNT } from "../../db/records/records.ts";
 import type { SideEffects, WriteResult } from "../../db/writing/side_effects.ts";
 import { newId } from "../ids.ts";
+import type { Service } from "../service.ts";
 import { requireInvariants } from "./invariants.ts";
-import type { Change, GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
+import type { Change, GatewayRecord, KeyChange, RecordKind } from "./record.ts";
 
 /**
  * `decide` returns the change for the given record; null: nothing to change. If another write came
  * first, `decide` runs again with the changed record. No database lock is held while it runs.
  */
 export async function changeRecord<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   known: R,
   decide: (current: R) => Change<R> | null,
 ): Promise<R> {
-  const changed = await tryChange(deps, kind, known, decide);
+  const changed = await tryChange(service, kind, known, decide);
   // Retries of one record run one after the other: in parallel most of them would fail again.
-  return changed ?? await serializeByKey(known.id, () => changeAgain(deps, kind, known, decide));
+  return changed ?? await serializeByKey(known.id, () => changeAgain(service, kind, known, decide));
 }
 
 /** Stops the scheduled checks of a record. A notification can still change it. */
 export async function stopChecks<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   known: R,
 ): Promise<R> {
   const set = { check_at: null } as Partial<R>;
-  return await changeRecord(deps, kind, known, ({ check_at }) => check_at ? { set } : null);
+  return await changeRecord(service, kind, known, ({ check_at }) => check_at ? { set } : null);
 }
 
 async function changeAgain<R extends GatewayRecord>(
-  ...[deps, kind, known, decide]: Parameters<typeof changeRecord<R>>
+  ...[service, kind, known, decide]: Parameters<typeof changeRecord<R>>
 ): Promise<R> {
   for (let { version } = known, hasKey = true;;) {
-    const current = await reload(deps, kind, known.id);
+    const current = await reload(service, kind, known.id);
     // The record did not change, so the write failed because another request has claimed the key.
     if (current.version === version) {
       if (decide(current)?.key?.isRequired !== false) throw kind.problems.takenOver(current);
       hasKey = false;
     }
     const decideNow = hasKey ? decide : (latest: R) => withoutKey(decide(latest));
-    const changed = await tryChange(deps, kind, current, decideNow);
+    const changed = await tryChange(service, kind, current, decideNow);
     if (changed && !hasKey) throw kind.problems.takenOver(changed);
     if (changed) return changed;
     version = current.version;
@@ -61,22 +62,22 @@ function withoutKey<R>(change: Change<R> | null): Change<R> | null {
 
 /** Null: another write came first. */
 async function tryChange<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   current: R,
   decide: (current: R) => Change<R> | null,
 ): Promise<R | null> {
   const change = decide(current);
   if (!change) return current;
-  const write = buildWrite(deps, kind, current, change);
-  const result = await batched(deps.database, kind.writes, write);
+  const write = buildWrite(service, kind, current, change);
+  const result = await batched(service.database, kind.writes, write);
   if (!result.isWritten) return null;
-  dispatchAfterCommit(deps, write, result);
+  dispatchAfterCommit(service, write, result);
   return { ...write.record, version: current.version + 1 };
 }
 
 async function reload<R extends GatewayRecord>(
-  { database }: RecordDeps,
+  { database }: Service,
   { resource, find }: RecordKind<R>,
   id: string,
 ): Promise<R> {
@@ -90,12 +91,12 @@ async function reload<R extends GatewayRecord>(
  * violates an invariant of the record.
  */
 export function buildWrite<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   current: R,
   change: Change<R>,
 ): RecordWrite<R> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const { transition, notification } = change;
   const names = transition?.events ?? [];
   const record: R = {
@@ -103,7 +104,7 @@ export function buildWrite<R extends GatewayRecord>(
     event_count: current.event_count + names.length,
     updated_at: now,
   };
-  requireInvariants(deps, kind, record, current, change.set);
+  requireInvariants(service, kind, record, current, change.set);
   const events = names.map((name, index): NewEvent => ({
     id: newId(now),
     name,
@@ -113,7 +114,7 @@ export function buildWrite<R extends GatewayRecord>(
     user_id: record.user_id,
     data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.eventData },
     created_at: now,
-    subscribers: deps.events.tasksFor(name),
+    subscribers: service.events.tasksFor(name),
   }));
   return {
     record,
@@ -125,7 +126,7 @@ export function buildWrite<R extends GatewayRecord>(
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
     ],
-    history: historyOf(deps, kind, current, record, change),
+    history: historyOf(service, kind, current, record, change),
     notifications: notification ? [notification] : [],
     key: change.key ? keyUpdate(change.key, record) : null,
   };
@@ -148,7 +149,7 @@ function keyUpdate<R extends GatewayRecord>(
 }
 
 function historyOf<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   before: R,
   after: R,
@@ -164,14 +165,14 @@ function historyOf<R extends GatewayRecord>(
     to_status: status,
     fraud_status: fraud,
     source: isTransition ? transition.source : RECOUNT,
-    actor: isTransition ? actorOfChange(deps, transition.source, notification?.id) : null,
+    actor: isTransition ? actorOfChange(service, transition.source, notification?.id) : null,
     created_at: after.updated_at,
   }];
 }
 
 /** The caller, if its request makes the change; otherwise the notification or the task. */
 export function actorOfChange(
-  { actor }: Pick<RecordDeps, "actor">,
+  { actor }: Pick<Service, "actor">,
   source: string,
   notificationId: string | undefined,
 ): string {
@@ -182,7 +183,7 @@ export function actorOfChange(
 
 /** Enqueues the jobs and publishes the events of a committed write. */
 export function dispatchAfterCommit(
-  { jobQueue, waker }: Pick<RecordDeps, "jobQueue" | "waker">,
+  { jobQueue, waker }: Pick<Service, "jobQueue" | "waker">,
   { events }: Pick<SideEffects, "events">,
   { jobs }: WriteResult,
 ): void {

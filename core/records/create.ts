@@ -12,6 +12,7 @@ import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse } from "../gateway/responses.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
+import type { Service } from "../service.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import {
   endCreation,
@@ -23,7 +24,7 @@ import {
 } from "./keyed_request.ts";
 import { requireInvariants, violationOf } from "./invariants.ts";
 import { gatewayDownProblem } from "./problems.ts";
-import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
+import type { GatewayRecord, KeyChange, RecordKind } from "./record.ts";
 
 /** The record of an earlier request with the same key. */
 export interface EarlierRecord<R> {
@@ -89,7 +90,7 @@ export interface CreationOptions {
  * and replies.
  */
 export async function create<R extends SentRecord, View extends object, Answer>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   claim: RecordClaim<R, View>,
   creation: Creation<R, Answer>,
@@ -100,25 +101,25 @@ export async function create<R extends SentRecord, View extends object, Answer>(
   const isResumed = claim.type === "resume";
   try {
     if (isResumed && record.status !== "pending") {
-      return { body: await replyFromRecord(deps, kind, request, record), isReplayed: false };
+      return { body: await replyFromRecord(service, kind, request, record), isReplayed: false };
     }
     const canSend = isResumed ? canResend : canStillSend;
-    if (!canSend(record, creation.resendWindowMs, deps.clock())) {
-      throw await endWithoutAnswer(deps, kind, request, record);
+    if (!canSend(record, creation.resendWindowMs, service.clock())) {
+      throw await endWithoutAnswer(service, kind, request, record);
     }
-    const isChecked = deps.clock() >= record.sent_at.getTime() + UNANSWERED_CHECK_MS;
+    const isChecked = service.clock() >= record.sent_at.getTime() + UNANSWERED_CHECK_MS;
     const wasSentBefore = isResumed || (isChecked && creation.isResentByTask);
     const sent = { wasSentBefore, permit };
-    const created = await sendCreation(deps, kind, request, record, creation, sent);
+    const created = await sendCreation(service, kind, request, record, creation, sent);
     return { body: kind.view(created), isReplayed: false };
   } catch (error) {
-    throw endCreation(deps, kind, request, record, error);
+    throw endCreation(service, kind, request, record, error);
   }
 }
 
 /** Inserts the record, or finds the one that an earlier request with the same key inserted. */
 export async function claimRecord<R extends SentRecord, View extends object>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   { caller, requestKey }: Pick<RecordCreation<R>, "caller" | "requestKey">,
   /** `failed`: the failed record of an earlier request, which the new one replaces. */
@@ -128,7 +129,7 @@ export async function claimRecord<R extends SentRecord, View extends object>(
   for (;;) {
     const record = newRecord(replaces?.record ?? null);
     const insert: RecordCreation<R> = { caller, requestKey, record, replaces };
-    const inserted: Insertion<R, View> = await insertRecord(deps, kind, insert);
+    const inserted: Insertion<R, View> = await insertRecord(service, kind, insert);
     if (inserted.type !== "resume") return inserted;
     const { earlier, request } = inserted;
     if (earlier?.record && earlier.record.status !== "failed") {
@@ -140,7 +141,7 @@ export async function claimRecord<R extends SentRecord, View extends object>(
 
 /** Calls the gateway, classifies its response and applies it. */
 export async function sendCreation<R extends SentRecord, View extends object, Answer>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   request: KeyedRequest,
   record: R,
@@ -155,7 +156,7 @@ export async function sendCreation<R extends SentRecord, View extends object, An
     // Refused only if it is certain that no attempt created the object.
     if (error.outcome !== "refused" || wasSentBefore) {
       const problem = kind.problems.gatewayProblem(error, record, "unknown");
-      throw await endWithUnknownOutcome(deps, kind, request, record, problem);
+      throw await endWithUnknownOutcome(service, kind, request, record, problem);
     }
     const problem = creation.refusal?.(record, error) ??
       kind.problems.gatewayProblem(error, record);
@@ -164,7 +165,7 @@ export async function sendCreation<R extends SentRecord, View extends object, An
   }
   if (!creation.answers(record, answer.body)) {
     const problem = kind.problems.unclearAnswer(record, answer.statusCode);
-    throw await endWithUnknownOutcome(deps, kind, request, record, problem);
+    throw await endWithUnknownOutcome(service, kind, request, record, problem);
   }
   const key = keyWithReply(request, kind.view);
   return await creation.apply(record, answer.body, key);
@@ -176,82 +177,84 @@ export async function sendCreation<R extends SentRecord, View extends object, An
  * gateway. A request whose key was used before continues the earlier request.
  */
 export async function insertRecord<R extends GatewayRecord, View extends object>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   creation: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const { caller, requestKey, replaces } = creation;
-  if (deps.gateway.breakerState("write") === "closed") return await tryInsert(deps, kind, creation);
-  if (requestKey && !replaces && await keys.isKeyUsed(deps, caller, requestKey)) {
-    return await findEarlier(deps, kind, caller, requestKey);
+  if (service.gateway.breakerState("write") === "closed") {
+    return await tryInsert(service, kind, creation);
   }
-  const probe = deps.gateway.takeProbe();
+  if (requestKey && !replaces && await keys.isKeyUsed(service, caller, requestKey)) {
+    return await findEarlier(service, kind, caller, requestKey);
+  }
+  const probe = service.gateway.takeProbe();
   if (!probe) {
-    if (replaces) await keys.finishKey(deps, replaces.key, null);
+    if (replaces) await keys.finishKey(service, replaces.key, null);
     throw gatewayDownProblem();
   }
   using unused = new DisposableStack();
   unused.use(probe);
-  const inserted = await tryInsert(deps, kind, creation);
+  const inserted = await tryInsert(service, kind, creation);
   if (inserted.type !== "new") return inserted;
   unused.move();
   return { ...inserted, probe };
 }
 
 async function tryInsert<R extends GatewayRecord, View extends object>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   { caller, requestKey, record, replaces }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
   record.created_by = actorOf(caller);
-  requireInvariants(deps, kind, record, null);
-  const { thisInstance } = deps;
+  requireInvariants(service, kind, record, null);
+  const { thisInstance } = service;
   const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, thisInstance });
   const insert = {
     record,
     key,
-    keysSince: keys.oldestValidKey(deps, now),
+    keysSince: keys.oldestValidKey(service, now),
     replaces: replaces?.id ?? null,
   };
-  const run = () => batched(deps.database, kind.inserts, insert);
+  const run = () => batched(service.database, kind.inserts, insert);
   const { isClaimed, isInserted } = await keys.releaseAfterError(
-    deps,
+    service,
     key,
     // Before the statement, the key has the lease with which it was taken over.
-    () => keys.releaseAfterError(deps, replaces?.key ?? null, run),
+    () => keys.releaseAfterError(service, replaces?.key ?? null, run),
   );
-  if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
-  if (!isInserted) throw await refuseOrder(deps, key, record as { order_id?: string });
+  if (requestKey && !isClaimed) return await findEarlier(service, kind, caller, requestKey);
+  if (!isInserted) throw await refuseOrder(service, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
   return { type: "new", record, request, probe: null };
 }
 
 async function findEarlier<R extends GatewayRecord, View extends object>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   caller: Caller,
   requestKey: keys.RequestKey,
 ): Promise<Insertion<R, View>> {
-  const known = await keys.resumeOrReplay(deps, caller, requestKey);
+  const known = await keys.resumeOrReplay(service, caller, requestKey);
   if (known.type === "replay") return { type: "replay", body: known.body as View };
   const request = { key: known.key, isRetriedByJob: requestKey.isRetriedByJob };
   const id = known.earlier?.resourceId ?? null;
   if (id === null) return { type: "resume", earlier: null, request };
   const record = await keys.releaseAfterError(
-    deps,
+    service,
     known.key,
-    () => deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`),
+    () => service.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`),
   );
   if (record && record.user_id !== caller.userId) {
-    deps.keyReleases.add(known.key);
-    throw violationOf(deps.log, kind.resource, id, "the key of another user names it");
+    service.keyReleases.add(known.key);
+    throw violationOf(service.log, kind.resource, id, "the key of another user names it");
   }
   return { type: "resume", earlier: { id, record, key: known.key }, request };
 }
 
 async function refuseOrder(
-  deps: RecordDeps,
+  service: Service,
   key: KeyedRequest["key"],
   { order_id }: { order_id?: string },
 ): Promise<ServiceError> {
@@ -260,7 +263,7 @@ async function refuseOrder(
       "original Idempotency-Key.",
     members: { order_id, outcome: "refused" },
   });
-  if (key) await keys.finishKey(deps, key, replyFor(problem));
+  if (key) await keys.finishKey(service, key, replyFor(problem));
   return problem;
 }
 
@@ -295,11 +298,11 @@ export function canResend(record: SentRecord, windowMs: number, now: number): bo
  * respond, the creation cannot be sent again, and an object cannot be looked up without its id.
  */
 async function endWithoutAnswer<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   { problems }: RecordKind<R>,
   { key }: KeyedRequest,
   record: R,
 ): Promise<ServiceError> {
-  if (key) await keys.finishKey(deps, key, null);
+  if (key) await keys.finishKey(service, key, null);
   return problems.neverAnswered(record);
 }

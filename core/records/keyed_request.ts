@@ -4,8 +4,9 @@ import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
 import { ServiceError } from "../errors.ts";
 import { finishKey } from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
+import type { Service } from "../service.ts";
 import { changeRecord } from "./change.ts";
-import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
+import type { GatewayRecord, KeyChange, RecordKind } from "./record.ts";
 
 export interface KeyedRequest {
   /** Null: the request has no Idempotency-Key. */
@@ -55,13 +56,13 @@ function keyChange<R extends GatewayRecord>(
 
 /** Finishes a request whose record already has the requested state, without changing the record. */
 export async function replyFromRecord<R extends GatewayRecord, View extends object>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R, View>,
   { key }: KeyedRequest,
   record: R,
 ): Promise<View> {
   const body = kind.view(record);
-  if (key) await finishKey(deps, key, { body });
+  if (key) await finishKey(service, key, { body });
   return body;
 }
 
@@ -70,7 +71,7 @@ export async function replyFromRecord<R extends GatewayRecord, View extends obje
  * failure of the database, releases the key and is replaced by one with the record's id.
  */
 export function endCreation<R extends GatewayRecord>(
-  { keyReleases }: RecordDeps,
+  { keyReleases }: Service,
   { problems }: RecordKind<R>,
   { key }: KeyedRequest,
   record: R,
@@ -85,16 +86,16 @@ export function endCreation<R extends GatewayRecord>(
  * retry, and returns the problem for the caller to throw. `set` returns further members to change.
  */
 export async function endWithUnknownOutcome<R extends GatewayRecord>(
-  deps: RecordDeps,
+  service: Service,
   kind: RecordKind<R>,
   request: KeyedRequest,
   record: R,
   problem: ServiceError,
   set: (current: R) => Partial<R> = () => ({}),
 ): Promise<ServiceError> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const job = kind.checkJob(record, now);
-  await changeRecord(deps, kind, record, (current) => ({
+  await changeRecord(service, kind, record, (current) => ({
     // If the job is lost, a scheduled task finds the record by `check_at`.
     set: { check_at: job.run_at, ...set(current) },
     jobs: [job],

@@ -3,11 +3,12 @@
 import type { OwnerFilter } from "../../db/records/records.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
+import type { Service } from "../service.ts";
+import type { GatewayRecord, RecordKind } from "./record.ts";
 
 /** Throws `not_found` for a record of another user, as for one that does not exist. */
 export async function findOwn<R extends GatewayRecord>(
-  { database }: RecordDeps,
+  { database }: Service,
   { resource, find }: RecordKind<R>,
   caller: Caller,
   id: string,

@@ -4,9 +4,8 @@
  */
 
 import type { Batched } from "../../db/records/batched.ts";
-import type { Database, Sql } from "../../db/connection/database.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
-import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import type { GatewayNotification } from "../../db/payments/notifications.ts";
 import type { GatewayRefund } from "../../db/payments/payments.ts";
@@ -14,46 +13,17 @@ import type { Inserted, RecordInsert, RecordWrite } from "../../db/writing/recor
 import type { OwnerFilter, Resource } from "../../db/records/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/writing/side_effects.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
-import type { ClockCheck } from "../time/clock_check.ts";
-import type { GatewayClient } from "../gateway/client.ts";
-import type { KeyReleases } from "../idempotency/key_releases.ts";
-import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Reply } from "../idempotency/reply.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { EventHandlers, EventWaker, JobQueue } from "./outbox.ts";
+import type { Service } from "../service.ts";
 import type { Problems } from "./problems.ts";
 
-/** The dependencies of every function that reads or changes records. */
-export interface RecordDeps extends KeyLifetime {
-  database: Database;
-  gateway: GatewayClient;
-  /** The service's time, which is the database's (`service_clock.ts`). */
-  clock: Clock;
-  /** Shows whether the service can decide by time. */
-  clockCheck: ClockCheck;
-  /** This instance, as the leases of its idempotency keys and jobs name it. */
-  thisInstance: ThisInstance;
-  keyReleases: KeyReleases;
-  log: Log;
-  jobQueue: JobQueue;
-  /** Event handlers in this process. */
-  events: EventHandlers;
-  waker: EventWaker;
-  /**
-   * The caller whose request makes changes with these dependencies; missing: a task or
-   * notification.
-   */
-  actor?: string;
-}
-
 /**
- * The dependencies for a request of this caller: its changes are stored with the caller as actor.
+ * The service for a request of this caller: its changes are stored with the caller as actor.
  * Throws `forbidden` for a viewer, no matter which page or route the request comes from.
  */
-export function actAs<Deps extends RecordDeps>(deps: Deps, caller: Caller): Deps {
+export function actAs(service: Service, caller: Caller): Service {
   refuseViewers(caller);
-  return { ...deps, actor: actorOf(caller) };
+  return { ...service, actor: actorOf(caller) };
 }
 
 export interface GatewayRecord {

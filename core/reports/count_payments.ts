@@ -4,10 +4,10 @@
  * any time, in any order and after a crash, and the sum stays correct.
  */
 
-import type { Database, Sql } from "../../db/connection/database.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import * as db from "../../db/reports/stats.ts";
-import type { Clock } from "../time/clock.ts";
 import { chargebackAmount } from "../payments/views.ts";
+import type { Service } from "../service.ts";
 import { payTimeRange } from "./pay_times.ts";
 
 /** How many payments one transaction counts. */
@@ -16,11 +16,6 @@ const BATCH = 500;
 /** A run ends before the next one starts. */
 const MAX_RUN_MS = 50_000;
 
-export interface StatsDeps {
-  database: Database;
-  clock: Clock;
-}
-
 export interface StatsRun {
   /** How many payments were counted; a payment that was counted twice adds 2. */
   counted: number;
@@ -28,23 +23,29 @@ export interface StatsRun {
 }
 
 /** Returns at the deadline even if changes are left; the next run continues. */
-export async function updateStats(deps: StatsDeps, maxRunMs = MAX_RUN_MS): Promise<StatsRun> {
+export async function updateStats(
+  service: Pick<Service, "database" | "clock">,
+  maxRunMs = MAX_RUN_MS,
+): Promise<StatsRun> {
   const deadline = performance.now() + maxRunMs;
-  const first = await countAll(deps, deadline);
+  const first = await countAll(service, deadline);
   if (!first.is_complete) return first;
-  const changed = await countChanged(deps, deadline);
+  const changed = await countChanged(service, deadline);
   return { ...changed, counted: first.counted + changed.counted };
 }
 
 /** `rebuild_stats`: deletes all figures and counts all payments again. */
-export async function rebuildStats(deps: StatsDeps): Promise<number> {
-  await deps.database.transaction(db.resetStats, "reset stats");
-  const { counted } = await updateStats(deps, Infinity);
+export async function rebuildStats(service: Pick<Service, "database" | "clock">): Promise<number> {
+  await service.database.transaction(db.resetStats, "reset stats");
+  const { counted } = await updateStats(service, Infinity);
   return counted;
 }
 
 /** Counts all payments, sorted by id, in the first run and after a reset; later does nothing. */
-async function countAll({ database }: StatsDeps, deadline: number): Promise<StatsRun> {
+async function countAll(
+  { database }: Pick<Service, "database">,
+  deadline: number,
+): Promise<StatsRun> {
   let { rebuilt_to } = await database.query(db.findProgress, "find stats progress");
   let counted = 0;
   while (rebuilt_to !== null) {
@@ -65,7 +66,10 @@ async function countAll({ database }: StatsDeps, deadline: number): Promise<Stat
 }
 
 /** Counts the payments that have a new entry in the history since the last counted entry. */
-async function countChanged({ database, clock }: StatsDeps, deadline: number): Promise<StatsRun> {
+async function countChanged(
+  { database, clock }: Pick<Service, "database" | "clock">,
+  deadline: number,
+): Promise<StatsRun> {
   const began = await database.query(db.findProgress, "find stats progress");
   let lastId = began.counted_to;
   let counted = 0;

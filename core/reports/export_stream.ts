@@ -4,8 +4,9 @@
  */
 
 import type { Caller } from "../auth/caller.ts";
-import { type CredentialDeps, findEnded } from "../auth/ended_credentials.ts";
+import { findEnded } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
+import type { Service } from "../service.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Cell, writeCsv } from "./csv.ts";
 
@@ -49,10 +50,10 @@ export interface Exports {
 }
 
 export function createExports(
-  deps: CredentialDeps & { log: Log },
+  service: Service & { log: Log },
   { perCaller, total, stallMs }: ExportLimits = DEFAULT_LIMITS,
 ): Exports {
-  const { log } = deps;
+  const { log } = service;
   /** The users of the open exports. */
   const open = new Map<symbol, string>();
 
@@ -83,7 +84,7 @@ export function createExports(
         const checked: typeof source = {
           ...source,
           async readPage(after) {
-            await requireValid(deps, caller);
+            await requireValid(service, caller);
             return await source.readPage(after);
           },
         };
@@ -97,8 +98,8 @@ export function createExports(
 }
 
 /** Before each further page: the credential can be revoked, end or expire during an export. */
-async function requireValid(deps: CredentialDeps, caller: Caller): Promise<void> {
-  const reason = (await findEnded(deps, [caller], "check key of export")).get(caller);
+async function requireValid(service: Service, caller: Caller): Promise<void> {
+  const reason = (await findEnded(service, [caller], "check key of export")).get(caller);
   if (reason !== undefined) throw new Error(`The export was aborted, because ${reason}`);
 }
 

@@ -3,12 +3,11 @@
  * the pages of an API list, so it has the filters of that list.
  */
 
-import type { Database } from "../../db/connection/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/reports/exports.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import type { PaymentDeps } from "../payments/payment_record.ts";
 import { type PaymentView, type RefundDetailsView, viewPayment } from "../payments/views.ts";
+import type { Service } from "../service.ts";
 import type { Cell } from "./csv.ts";
 import { EXPORT_PAGE, type ExportSource } from "./export_stream.ts";
 import { type DifferenceFilter, type DifferenceView, listDifferences } from "./reconciliations.ts";
@@ -19,10 +18,6 @@ export type ReadList<Item, Cursor> = (after: Cursor | null) => Promise<ListPage<
 export interface ListPage<Item, Cursor> {
   items: Item[];
   next: Cursor | null;
-}
-
-interface ExportDeps {
-  database: Database;
 }
 
 const PAYMENT_COLUMNS = [
@@ -70,7 +65,7 @@ const PAID_AT = "paid_at";
 
 /** The list returns summaries, so each page is read again by its ids. */
 export function exportPayments<Cursor>(
-  { database }: ExportDeps,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<{ id: string }, Cursor>,
 ): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
@@ -105,7 +100,7 @@ const REFUND_COLUMNS = [
 ] as const satisfies (keyof RefundDetailsView)[];
 
 export function exportRefunds<Cursor>(
-  { database }: ExportDeps,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<RefundDetailsView, Cursor>,
 ): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
@@ -137,7 +132,7 @@ const INVOICE_COLUMNS = [
 ] as const satisfies (keyof InvoiceView)[];
 
 export function exportInvoices<Cursor>(
-  { database }: ExportDeps,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<InvoiceView, Cursor>,
 ): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
@@ -165,7 +160,7 @@ const DIFFERENCE_COLUMNS = [
 ] as const satisfies (keyof DifferenceView)[];
 
 export function exportDifferences(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   filter: Pick<DifferenceFilter, "result" | "isResolved">,
@@ -174,7 +169,7 @@ export function exportDifferences(
     columns: DIFFERENCE_COLUMNS,
     async readPage(after) {
       const page = { ...filter, after, limit: EXPORT_PAGE };
-      const { differences, next } = await listDifferences(deps, caller, id, page);
+      const { differences, next } = await listDifferences(service, caller, id, page);
       const rows = differences.map((each) => cellsOf(each, DIFFERENCE_COLUMNS));
       return { rows, next: next === null ? null : Number(next) };
     },
@@ -183,7 +178,7 @@ export function exportDifferences(
 
 /** Exports the items of a list, with their owners, which the list does not return. */
 function exportViews<View extends { id: string }, Cursor>(
-  { database }: ExportDeps,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<View, Cursor>,
   { table, columns }: { table: "refunds" | "invoices"; columns: readonly (keyof View & string)[] },

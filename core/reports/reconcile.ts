@@ -17,8 +17,9 @@ import {
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as db from "../../db/reports/reconciliations.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { newJob } from "../records/outbox.ts";
-import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";
+import { newJob } from "../records/new_job.ts";
+import { checkPaymentJob } from "../payments/payment_record.ts";
+import type { Service } from "../service.ts";
 import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
 
 export const RECONCILE = "reconcile";
@@ -49,7 +50,7 @@ export function newReconcileJob(
  * are deleted after their retention period. Null: the job is queued or running, or has succeeded.
  */
 export async function queueAgain(
-  { database, clock, jobQueue }: PaymentDeps,
+  { database, clock, jobQueue }: Service,
   file: db.Reconciliation,
 ): Promise<DueJob | null> {
   if (file.status === "succeeded") return null;
@@ -69,7 +70,7 @@ export async function queueAgain(
 
 /** One run of the job. */
 interface Run {
-  deps: PaymentDeps;
+  service: Service;
   file: db.Reconciliation;
   /** As it is stored; each transaction that changes it replaces it. */
   summary: db.ReconciliationSummary;
@@ -79,26 +80,26 @@ interface Run {
   isOver(): boolean;
 }
 
-export function createReconcile(deps: PaymentDeps): Task {
+export function createReconcile(service: Service): Task {
   return {
     retries: 5,
     firstDelayMs: 10_000,
     async run({ subject_id }, { stopping }) {
       const deadline = performance.now() + MAX_RUN_MS;
-      const file = await deps.database.query(
+      const file = await service.database.query(
         (sql) => db.findReconciliation(sql, subject_id!),
         "find reconciliation",
       );
       if (!file) return null;
       const run: Run = {
-        deps,
+        service,
         file,
         summary: file.summary!,
         lastComparedLine: file.compared_to,
         isOver: () => stopping.aborted || performance.now() > deadline,
       };
       const hasEnded = file.status === "succeeded" || await compareFile(run);
-      if (!hasEnded) throw new PostponeJob(new Date(deps.clock()));
+      if (!hasEnded) throw new PostponeJob(new Date(service.clock()));
       await queueConfirmed(run);
       const { id, line_count } = file;
       return { reconciliation_id: id, compared_lines: line_count, lines: line_count };
@@ -122,7 +123,7 @@ async function compareFile(run: Run): Promise<boolean> {
  * progress.
  */
 async function write<T>(run: Run, work: (sql: Sql) => Promise<T>, name: string): Promise<T> {
-  const { deps: { database, clock }, file: { id } } = run;
+  const { service: { database, clock }, file: { id } } = run;
   return await database.transaction(async (sql) => {
     const progress = { lastComparedLine: run.lastComparedLine, searched: run.summary.searched };
     const isCurrent = await db.lockProgress(sql, id, progress);
@@ -132,7 +133,7 @@ async function write<T>(run: Run, work: (sql: Sql) => Promise<T>, name: string):
 }
 
 async function compareLines(run: Run): Promise<boolean> {
-  const { deps: { database }, file: { id } } = run;
+  const { service: { database }, file: { id } } = run;
   while (!run.isOver()) {
     const batch = await database.query(
       (sql) => lines.listLines(sql, id, run.lastComparedLine, BATCH),
@@ -193,7 +194,7 @@ async function storeProgress(
 
 /** Stores the payments that were settled on the days of the file, but are not in it. */
 async function findMissing(run: Run): Promise<boolean> {
-  const { deps: { database }, file: { id, first_day, last_day } } = run;
+  const { service: { database }, file: { id, first_day, last_day } } = run;
   if (first_day === null || last_day === null || run.summary.results.missing_there === null) {
     return true;
   }
@@ -267,7 +268,9 @@ function dayOf(time: Date): string {
  * Only the differences are kept. No run needs the other lines after the end of the search is
  * stored.
  */
-async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run): Promise<boolean> {
+async function deleteMatched(
+  { service: { database }, file: { id }, isOver }: Run,
+): Promise<boolean> {
   for (let last: number | null = 0; !isOver();) {
     const step: lines.DeleteStep = { which: "matched", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete matched");
@@ -277,10 +280,10 @@ async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run):
 }
 
 async function end(run: Run): Promise<boolean> {
-  const { deps: { clock }, file } = run;
+  const { service: { clock }, file } = run;
   const insert: InsertChecks = (checks) =>
     write(run, (sql) => insertJobs(sql, checks), "queue checks");
-  const queuedChecks = await queueChecks(run.deps, file, insert);
+  const queuedChecks = await queueChecks(run.service, file, insert);
   const ended = { queuedChecks, now: new Date(clock()) };
   await write(run, (sql) => db.endReconciliation(sql, file.id, ended), "end reconciliation");
   return true;
@@ -290,9 +293,9 @@ async function end(run: Run): Promise<boolean> {
  * Queues the other checks if they were confirmed while or after the file was compared. If they were
  * confirmed before, `end` has queued them.
  */
-async function queueConfirmed({ deps, file }: Run): Promise<void> {
+async function queueConfirmed({ service, file }: Run): Promise<void> {
   if (file.is_confirmed && file.status !== "succeeded") return;
-  const { database } = deps;
+  const { database } = service;
   const ended = await database.query(
     (sql) => db.findReconciliation(sql, file.id),
     "find reconciliation",
@@ -300,7 +303,7 @@ async function queueConfirmed({ deps, file }: Run): Promise<void> {
   if (!ended?.is_confirmed || ended.queued_checks < MAX_CHECKS) return;
   const insert: InsertChecks = (checks) =>
     database.query((sql) => insertJobs(sql, checks), "queue checks");
-  const queuedChecks = await queueChecks(deps, ended, insert);
+  const queuedChecks = await queueChecks(service, ended, insert);
   await database.query(
     (sql) => db.storeQueuedChecks(sql, file.id, queuedChecks),
     "store queued checks",
@@ -315,7 +318,7 @@ type InsertChecks = (checks: NewJob[]) => Promise<DueJob[]>;
  * checks an earlier run has queued: the order is the same. Returns how many are queued in all.
  */
 async function queueChecks(
-  { database, clock, jobQueue }: PaymentDeps,
+  { database, clock, jobQueue }: Service,
   { id, is_confirmed, queued_checks: earlier }: db.Reconciliation,
   insert: InsertChecks,
 ): Promise<number> {
@@ -346,7 +349,7 @@ async function queueChecks(
 
 /** Allows more checks of a file that was uploaded before; they are queued in the background. */
 export async function confirmChecks(
-  { database, clock, jobQueue }: PaymentDeps,
+  { database, clock, jobQueue }: Service,
   id: string,
   userId: string,
 ): Promise<void> {

@@ -13,7 +13,7 @@ import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { formatMoney } from "../money.ts";
 import { readPage } from "../lists/page.ts";
-import type { PaymentDeps } from "../payments/payment_record.ts";
+import type { Service } from "../service.ts";
 import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
 import { type ColumnNames, readReport, type ReportColumn } from "./report_file.ts";
 
@@ -40,24 +40,24 @@ export interface UploadOptions {
  * that file has failed, it is queued again.
  */
 export async function uploadReport(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   file: ReadableStream<Uint8Array>,
   { columns, isConfirmed }: UploadOptions,
 ): Promise<{ reconciliation: ReconciliationView; isQueued: boolean }> {
   requireStaff(caller);
-  const { database, clock } = deps;
+  const { database, clock } = service;
   const created_at = new Date(clock());
   const id = newId(created_at);
   const begin = { id, user_id: caller.userId, is_confirmed: isConfirmed, created_at };
   await database.query((sql) => db.beginUpload(sql, begin), "begin upload");
   try {
-    const upload = await storeLines(deps, id, file, columns);
+    const upload = await storeLines(service, id, file, columns);
     const known = await database.query((sql) => db.findByFile(sql, upload.hash), "find file");
     if (known) {
-      await deleteUpload(deps, id);
-      if (isConfirmed && !known.is_confirmed) await confirmChecks(deps, known.id, caller.userId);
-      const job = await queueAgain(deps, known);
+      await deleteUpload(service, id);
+      if (isConfirmed && !known.is_confirmed) await confirmChecks(service, known.id, caller.userId);
+      const job = await queueAgain(service, known);
       const reconciliation = view({ ...known, job_id: job?.id ?? known.job_id });
       return { reconciliation, isQueued: job !== null };
     }
@@ -68,10 +68,10 @@ export async function uploadReport(
       await insertJobs(sql, [job]);
       return ended;
     }, "end upload");
-    deps.jobQueue.enqueue(job);
+    service.jobQueue.enqueue(job);
     return { reconciliation: view(stored), isQueued: true };
   } catch (error) {
-    await deleteUpload(deps, id);
+    await deleteUpload(service, id);
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
     throw new ServiceError("unavailable", {
       detail: "The same file was uploaded at the same time. Send it again to get its result.",
@@ -82,7 +82,7 @@ export async function uploadReport(
 }
 
 /** Deletes an upload that is not used. If that fails, `prune` deletes it later. */
-async function deleteUpload({ database, log }: PaymentDeps, id: string): Promise<void> {
+async function deleteUpload({ database, log }: Service, id: string): Promise<void> {
   try {
     await deleteReconciliation(database, id);
   } catch (error) {
@@ -104,7 +104,7 @@ export async function deleteReconciliation(database: Database, id: string): Prom
 }
 
 async function storeLines(
-  { database }: PaymentDeps,
+  { database }: Service,
   id: string,
   file: ReadableStream<Uint8Array>,
   columns: ColumnNames,
@@ -249,7 +249,7 @@ function formatCents(cents: number): string {
   return `${cents < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-async function findOrThrow({ database }: PaymentDeps, id: string): Promise<db.Reconciliation> {
+async function findOrThrow({ database }: Service, id: string): Promise<db.Reconciliation> {
   const found = await database.query(
     (sql) => db.findReconciliation(sql, id),
     "find reconciliation",
@@ -259,12 +259,12 @@ async function findOrThrow({ database }: PaymentDeps, id: string): Promise<db.Re
 }
 
 export async function readReconciliation(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<ReconciliationView> {
   requireReadAll(caller);
-  return view(await findOrThrow(deps, id));
+  return view(await findOrThrow(service, id));
 }
 
 export interface ReconciliationPage {
@@ -275,7 +275,7 @@ export interface ReconciliationPage {
 
 /** Newest first. */
 export async function listReconciliations(
-  { database }: PaymentDeps,
+  { database }: Service,
   caller: Caller,
   { before, limit }: { before: string | null; limit: number },
 ): Promise<ReconciliationPage> {
@@ -315,15 +315,15 @@ function viewDifference(line: lines.Difference) {
 
 /** In the order of the file; payments that are missing in it come first. */
 export async function listDifferences(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   { limit, ...filter }: lines.DifferenceFilter,
 ): Promise<{ differences: DifferenceView[]; next: string | null }> {
   requireReadAll(caller);
-  const { status } = await findOrThrow(deps, id);
+  const { status } = await findOrThrow(service, id);
   if (status !== "succeeded") return { differences: [], next: null };
-  const rows = await deps.database.query(
+  const rows = await service.database.query(
     (sql) => lines.listDifferences(sql, id, { ...filter, limit: limit + 1 }),
     "list differences",
   );
@@ -333,24 +333,24 @@ export async function listDifferences(
 }
 
 export async function readDifference(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   number: number,
 ): Promise<DifferenceView> {
   requireReadAll(caller);
-  return viewDifference(await findDifference(deps, id, number));
+  return viewDifference(await findDifference(service, id, number));
 }
 
 /** `number`: the `id` of the difference, which is unique in its reconciliation. */
 export async function findDifference(
-  deps: PaymentDeps,
+  service: Service,
   id: string,
   number: number,
 ): Promise<lines.Difference> {
-  const { status } = await findOrThrow(deps, id);
+  const { status } = await findOrThrow(service, id);
   const read = (sql: Sql) => lines.findDifference(sql, id, number);
-  const found = status === "succeeded" && await deps.database.query(read, "find difference");
+  const found = status === "succeeded" && await service.database.query(read, "find difference");
   if (!found) throw new ServiceError("not_found");
   return found;
 }
@@ -363,26 +363,26 @@ export interface MarkedDifference {
 
 /** Keeps who has resolved it first. */
 export async function resolveDifference(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   number: number,
 ): Promise<MarkedDifference> {
-  const resolution = { at: new Date(deps.clock()), by: caller.userId };
-  return await markDifference(deps, caller, id, number, resolution);
+  const resolution = { at: new Date(service.clock()), by: caller.userId };
+  return await markDifference(service, caller, id, number, resolution);
 }
 
 export async function reopenDifference(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   number: number,
 ): Promise<MarkedDifference> {
-  return await markDifference(deps, caller, id, number, null);
+  return await markDifference(service, caller, id, number, null);
 }
 
 async function markDifference(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   number: number,
@@ -390,10 +390,10 @@ async function markDifference(
 ): Promise<MarkedDifference> {
   requireStaff(caller);
   // Until the file is compared, its lines are no differences yet.
-  await readDifference(deps, caller, id, number);
-  const isChanged = await deps.database.query(
+  await readDifference(service, caller, id, number);
+  const isChanged = await service.database.query(
     (sql) => lines.markDifference(sql, id, number, resolution),
     "mark difference",
   );
-  return { difference: await readDifference(deps, caller, id, number), isChanged };
+  return { difference: await readDifference(service, caller, id, number), isChanged };
 }

@@ -20,12 +20,12 @@ import {
   hasSameIds,
   requestTransaction,
 } from "../notifications/receive.ts";
-import { newJob } from "../records/outbox.ts";
+import { newJob } from "../records/new_job.ts";
 import { canAdopt, previewAdopted } from "../payments/adopt.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
-import type { PaymentDeps } from "../payments/payment_record.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
 import {
   findDifference,
@@ -40,26 +40,26 @@ const SOURCE = "take_over";
 
 /** `isChanged` is false if it was taken over before. */
 export async function takeOverDifference(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   number: number,
 ): Promise<MarkedDifference> {
   requireStaff(caller);
-  const line = await findDifference(deps, id, number);
-  const isChanged = await takeOver(deps, caller, id, line);
-  return { difference: await readDifference(deps, caller, id, number), isChanged };
+  const line = await findDifference(service, id, number);
+  const isChanged = await takeOver(service, caller, id, line);
+  return { difference: await readDifference(service, caller, id, number), isChanged };
 }
 
 /** Takes over the transaction of a line, and marks the line as resolved. */
 async function takeOver(
-  service: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
   line: lines.Difference,
 ): Promise<boolean> {
-  const deps = actAs(service, caller);
-  const { database, clock } = deps;
+  const asCaller = actAs(service, caller);
+  const { database, clock } = asCaller;
   if (line.result !== "missing_here") {
     throw refusal(
       `Only a difference with the result missing_here can be taken over; this one is ${line.result}. ` +
@@ -70,17 +70,17 @@ async function takeOver(
     if (line.payment_id !== null) return false;
     throw refusal("The difference is marked as resolved. Open it again before you take it over.");
   }
-  const { found, order_id } = await askGateway(deps, line);
+  const { found, order_id } = await askGateway(asCaller, line);
   const { transaction_id, metadata } = found;
   const reference = { order_id, transaction_id, raw_payload: { metadata } };
-  const known = await findNotifiedPayment(deps, reference);
+  const known = await findNotifiedPayment(asCaller, reference);
   const own = { reconciliation_id: id, line: line.line };
   const earlier = known === null ? [] : await database.query(
     (sql) => lines.listReported(sql, known.id, own, MAX_LINES_OF_PAYMENT),
     "list reported lines",
   );
-  requireMatch(line, previewAdopted(deps, { ...found, order_id }), earlier);
-  const payment = await applyOrAdopt(deps, known, found, order_id);
+  requireMatch(line, previewAdopted(asCaller, { ...found, order_id }), earlier);
+  const payment = await applyOrAdopt(asCaller, known, found, order_id);
   const { refund_id, ...outcome } = requireMatch(line, payment, earlier);
   const resolution = {
     at: new Date(clock()),
@@ -102,13 +102,13 @@ interface FoundTransaction {
 }
 
 /** Throws a problem if the gateway does not have the transaction of the line. */
-async function askGateway(deps: PaymentDeps, line: lines.FileLine): Promise<FoundTransaction> {
+async function askGateway(service: Service, line: lines.FileLine): Promise<FoundTransaction> {
   const { transaction_id } = line;
   const asked = (transaction_id ?? line.order_id)!;
   const channel = { payment_type: null, bank: null, transaction_id };
   // Such an id would change the path of the request.
   const isPath = asked === "." || asked === "..";
-  const found = isPath ? null : await atGateway(() => requestTransaction(deps, asked, channel));
+  const found = isPath ? null : await atGateway(() => requestTransaction(service, asked, channel));
   if (!found) {
     throw refusal(
       `The gateway has no transaction ${asked}, which line ${line.line} of the file names. Check ` +
@@ -116,7 +116,7 @@ async function askGateway(deps: PaymentDeps, line: lines.FileLine): Promise<Foun
     );
   }
   const order_id = line.order_id ?? found.order_id;
-  if (order_id === null || !await hasSameIds(deps, { order_id, transaction_id }, found)) {
+  if (order_id === null || !await hasSameIds(service, { order_id, transaction_id }, found)) {
     throw refusal(
       `The gateway's transaction ${asked} has other ids than line ${line.line} of the file: order ` +
         `${found.order_id}, transaction ${found.transaction_id}. Look it up at the gateway.`,
@@ -174,17 +174,17 @@ const RETRY_SECONDS = 60;
 
 /** `known`: the payment with the transaction, or the one of the order that has none yet. */
 async function applyOrAdopt(
-  deps: PaymentDeps,
+  service: Service,
   known: GatewayPayment | null,
   found: Transaction,
   order_id: string,
 ): Promise<GatewayPayment> {
   if (known && known.transaction_id !== null) {
-    return (await atGateway(() => checkAtGateway(deps, known, SOURCE))).payment;
+    return (await atGateway(() => checkAtGateway(service, known, SOURCE))).payment;
   }
   try {
     // Not null: the response is complete.
-    return (await applyFound(deps, known, found, { order_id, source: SOURCE }))!.payment;
+    return (await applyFound(service, known, found, { order_id, source: SOURCE }))!.payment;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const isUnclear = error.failure === "answered" && error.statusCode === null;
@@ -228,18 +228,18 @@ const MAX_RUN_MS = 45_000;
 
 /** Queues the job that takes over all open differences that are `missing_here`. */
 export async function takeOverMissing(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<JobView> {
   requireStaff(caller);
-  const { status } = await readReconciliation(deps, caller, id);
+  const { status } = await readReconciliation(service, caller, id);
   if (status !== "succeeded") {
     throw refusal("The file is not compared yet. Retry when its status is succeeded.", {
       headers: { "Retry-After": "5" },
     });
   }
-  const { database, clock, jobQueue } = deps;
+  const { database, clock, jobQueue } = service;
   const now = new Date(clock());
   // All members, so that a job that is still queued starts again at the first line.
   const progress: Progress = {
@@ -257,12 +257,12 @@ export async function takeOverMissing(
     "queue take-over",
   );
   jobQueue.enqueue(queued!);
-  return await readJob(deps, caller, queued!.id);
+  return await readJob(service, caller, queued!.id);
 }
 
 /** Asks the gateway for one transaction at a time, and continues after the last one. */
-export function createTakeOverMissing(deps: PaymentDeps): Task {
-  const { database, clock } = deps;
+export function createTakeOverMissing(service: Service): Task {
+  const { database, clock } = service;
   return {
     retries: 5,
     firstDelayMs: 10_000,
@@ -270,12 +270,12 @@ export function createTakeOverMissing(deps: PaymentDeps): Task {
       const deadline = performance.now() + MAX_RUN_MS;
       let progress = payload as unknown as Progress;
       while (progress.failed < MAX_FAILED) {
-        const line = await findNext(deps, progress);
+        const line = await findNext(service, progress);
         if (!line) break;
         if (stopping.aborted || performance.now() > deadline) {
           throw new PostponeJob(new Date(clock()));
         }
-        const next = await takeOverNext(deps, progress, line);
+        const next = await takeOverNext(service, progress, line);
         await database.query((sql) => storeJobProgress(sql, jobId, next), "store progress");
         progress = next;
       }
@@ -286,7 +286,7 @@ export function createTakeOverMissing(deps: PaymentDeps): Task {
 }
 
 async function findNext(
-  { database }: PaymentDeps,
+  { database }: Service,
   { reconciliation_id, after }: Progress,
 ): Promise<lines.Difference | undefined> {
   const filter = { result: "missing_here", isResolved: false, after, limit: 1 } as const;
@@ -298,14 +298,14 @@ async function findNext(
 }
 
 async function takeOverNext(
-  deps: PaymentDeps,
+  service: Service,
   progress: Progress,
   line: lines.Difference,
 ): Promise<Progress> {
   const { caller, reconciliation_id, taken_over, failed, problems } = progress;
   const after = line.line;
   try {
-    await takeOver(deps, caller, reconciliation_id, line);
+    await takeOver(service, caller, reconciliation_id, line);
     return { ...progress, after, taken_over: taken_over + 1 };
   } catch (error) {
     if (!isAboutLine(error)) throw error;

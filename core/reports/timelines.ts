@@ -19,7 +19,7 @@ import { invoiceKind } from "../invoices/invoice_record.ts";
 import { paymentKind } from "../payments/payment_record.ts";
 import { type RefundDetailsView, viewRefundDetails } from "../payments/views.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { subscriptionKind } from "../subscriptions/subscription_record.ts";
 
 /** A timeline has the newest entries, at most this many of each type, of the newest payments. */
@@ -88,14 +88,14 @@ export interface TimelineView {
 }
 
 export async function readTimeline(
-  deps: RecordDeps,
+  service: Service,
   caller: Caller,
   resource: Resource,
   id: string,
   limits = LIMITS,
 ): Promise<TimelineView> {
-  const { database } = deps;
-  const payments = await findPayments(deps, caller, resource, id, limits.payments + 1);
+  const { database } = service;
+  const payments = await findPayments(service, caller, resource, id, limits.payments + 1);
   const included = payments.slice(0, limits.payments);
   const paymentIds = included.map((payment) => payment.id);
   const ids = resource === "payment" ? [id] : [id, ...paymentIds];
@@ -136,17 +136,17 @@ export async function readTimeline(
 
 /** The payments in the timeline, newest first. Throws `not_found` for a record of another user. */
 async function findPayments(
-  deps: RecordDeps,
+  service: Service,
   caller: Caller,
   resource: Resource,
   id: string,
   limit: number,
 ): Promise<TimelinePayment[]> {
-  if (resource === "payment") return [await findOwn(deps, paymentKind, caller, id)];
-  if (resource === "invoice") await findOwn(deps, invoiceKind, caller, id);
-  else await findOwn(deps, subscriptionKind, caller, id);
+  if (resource === "payment") return [await findOwn(service, paymentKind, caller, id)];
+  if (resource === "invoice") await findOwn(service, invoiceKind, caller, id);
+  else await findOwn(service, subscriptionKind, caller, id);
   const link = resource === "invoice" ? "invoice_id" : "subscription_id";
-  return await deps.database.query(
+  return await service.database.query(
     (sql) => listLinkedPayments(sql, link, id, ownerFor(caller), limit),
     "list linked payments",
   );

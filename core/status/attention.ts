@@ -7,20 +7,12 @@ import {
   listDifferingReports,
   MAX_ATTENTION,
 } from "../../db/reports/attention.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import type { Clock } from "../time/clock.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
-import type { GatewayClient } from "../gateway/client.ts";
 import { ownerlessSince, unansweredSince } from "../payments/read.ts";
+import type { Service } from "../service.ts";
 
 export { MAX_ATTENTION };
-
-export interface AttentionDeps {
-  database: Database;
-  clock: Clock;
-  gateway: Pick<GatewayClient, "breakerState">;
-}
 
 /** A count above `MAX_ATTENTION` means "`MAX_ATTENTION` or more". */
 export interface Attention extends AttentionCounts {
@@ -36,7 +28,7 @@ const REPORT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 export async function readAttention(
-  { database, clock, gateway }: AttentionDeps,
+  { database, clock, gateway }: Service,
   caller: Caller,
 ): Promise<Attention> {
   requireReadAll(caller);

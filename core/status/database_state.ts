@@ -8,11 +8,6 @@ import { findPending, type Migration } from "../../db/migrations/migrate.ts";
 import { readServerVersion } from "../../db/reports/status.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 
-export interface DatabaseStateDeps {
-  database: Database;
-  migrations: Migration[];
-}
-
 export interface DatabaseState {
   /** The version of PostgreSQL, such as `18.1`. */
   version: string;
@@ -24,7 +19,7 @@ export interface DatabaseState {
 }
 
 export async function readDatabaseState(
-  { database, migrations }: DatabaseStateDeps,
+  { database, migrations }: { database: Database; migrations: Migration[] },
   caller: Caller,
 ): Promise<DatabaseState> {
   requireReadAll(caller);

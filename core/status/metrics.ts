@@ -1,24 +1,22 @@
 /** Metrics of background work and of the instance, for OpenTelemetry export and for Prometheus. */
 
 import { type Database, poolUse } from "../../db/connection/database.ts";
-import type { ClockCheck, ClockState } from "../time/clock_check.ts";
-import type { GatewayClient } from "../gateway/client.ts";
+import type { Service } from "../service.ts";
+import type { ClockState } from "../time/clock_check.ts";
 import { renderRegistry } from "../telemetry/instruments.ts";
 import type { Load } from "./load.ts";
-import type { Log } from "../telemetry/log.ts";
 import {
   exportMetrics,
   type InstanceObservation,
   type Observation,
   showMetrics,
 } from "../telemetry/telemetry.ts";
-import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
+import { readWorkload, type Workload } from "./workload.ts";
 
-export interface MetricsDeps extends WorkloadDeps {
-  clockCheck: ClockCheck;
-  gateway: Pick<GatewayClient, "breakerState">;
+/** What the metrics are read from. */
+export interface MetricsSource
+  extends Pick<Service, "database" | "clock" | "clockCheck" | "gateway" | "log"> {
   load: Load;
-  log: Log;
   /** The version of the service. */
   version: string;
   /** The build that runs; null if it is not known. */
@@ -26,22 +24,22 @@ export interface MetricsDeps extends WorkloadDeps {
 }
 
 /** Queries the database for each export; never if metrics are not exported. */
-export function registerMetrics(deps: MetricsDeps): Disposable {
+export function registerMetrics(service: MetricsSource): Disposable {
   return exportMetrics(
-    async () => await readShared(deps) ?? [],
-    () => readInstance(deps),
+    async () => await readShared(service) ?? [],
+    () => readInstance(service),
   );
 }
 
 /**
  * Returns a function that renders all metrics for Prometheus. Concurrent calls share one reading.
  */
-export function createMetricsRenderer(deps: MetricsDeps): () => Promise<string> {
+export function createMetricsRenderer(service: MetricsSource): () => Promise<string> {
   let rendering: Promise<string> | null = null;
 
   async function render(): Promise<string> {
-    const shared = await readShared(deps);
-    showMetrics(shared ?? [], await readInstance(deps));
+    const shared = await readShared(service);
+    showMetrics(shared ?? [], await readInstance(service));
     return await renderRegistry();
   }
 
@@ -49,18 +47,18 @@ export function createMetricsRenderer(deps: MetricsDeps): () => Promise<string> 
 }
 
 /** Null: the database cannot be read. The other metrics are shown anyway. */
-async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
+async function readShared(service: MetricsSource): Promise<Observation[] | null> {
   try {
-    return toObservations(await readWorkload(deps), new Date(deps.clock()));
+    return toObservations(await readWorkload(service), new Date(service.clock()));
   } catch (error) {
-    deps.log.error("status_metrics_failed", error);
+    service.log.error("status_metrics_failed", error);
     return null;
   }
 }
 
-async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
-  const { gateway, load, version, build, database } = deps;
-  const clock = await measureClock(deps);
+async function readInstance(service: MetricsSource): Promise<InstanceObservation[]> {
+  const { gateway, load, version, build, database } = service;
+  const clock = await measureClock(service);
   const memory = Deno.memoryUsage();
   return [
     ["residentMemory", memory.rss, {}],
@@ -82,7 +80,7 @@ async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
 }
 
 /** Null: the database does not respond. */
-async function measureClock({ clockCheck, log }: MetricsDeps): Promise<ClockState | null> {
+async function measureClock({ clockCheck, log }: MetricsSource): Promise<ClockState | null> {
   try {
     return await clockCheck.measure();
   } catch (error) {

@@ -6,11 +6,6 @@ import { checkWrites } from "../../db/reports/status.ts";
 
 export { DatabaseUnavailable };
 
-export interface ReadinessDeps {
-  database: Database;
-  migrations: Migration[];
-}
-
 export type Readiness =
   | { database: "down" | "read_only"; migrations?: undefined; cause: unknown }
   | { database: "up"; migrations: "pending" | "applied"; cause?: undefined };
@@ -19,12 +14,14 @@ export type Readiness =
 const WRITE_INTERVAL_MS = 1_000;
 
 /** Concurrent calls share one check. */
-export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readiness> {
+export function createReadinessCheck(
+  service: { database: Database; migrations: Migration[] },
+): () => Promise<Readiness> {
   let checking: Promise<Readiness> | null = null;
   let wroteAt = -Infinity;
 
   async function check(): Promise<Readiness> {
-    const { database, migrations } = deps;
+    const { database, migrations } = service;
     try {
       const pending = await database.query((sql) => findPending(sql, migrations));
       if (pending.length > 0) return { database: "up", migrations: "pending" };

@@ -4,24 +4,16 @@
  */
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
-import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { type ClockCheck, type ClockState, isAccurate } from "../time/clock_check.ts";
+import type { Service } from "../service.ts";
+import { type ClockState, isAccurate } from "../time/clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
-import type { GatewayClient } from "../gateway/client.ts";
 import { minutesBetweenRuns, nextRun } from "../jobs/cron_times.ts";
 import type { Load } from "./load.ts";
 import { SCHEDULE } from "../tasks/schedule.ts";
-import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
+import { readWorkload, type Workload } from "./workload.ts";
 
 export { MAX_COUNTED } from "../../db/records/waiting.ts";
-
-export interface StatusDeps extends WorkloadDeps {
-  gateway: Pick<GatewayClient, "breakerState">;
-  thisInstance: ThisInstance;
-  clockCheck: ClockCheck;
-  load: Load;
-}
 
 export interface StatusView {
   started_at: string;
@@ -80,23 +72,23 @@ export interface ScheduledTaskView {
 
 /** `startedAt`: when this instance started. */
 export async function readStatus(
-  deps: StatusDeps,
+  service: Service & { load: Load },
   caller: Caller,
   startedAt: Date,
 ): Promise<StatusView> {
   requireReadAll(caller);
-  const workload = await readWorkload(deps);
-  const now = new Date(deps.clock());
+  const workload = await readWorkload(service);
+  const now = new Date(service.clock());
   const { unpublished, undelivered, unsent, received, unanswered } = workload;
   return {
     started_at: startedAt.toISOString(),
     // Always "up": if the database is down, reading the workload fails and the response is 503.
     database: "up",
-    gateway: deps.gateway.breakerState(),
-    gateway_reads: deps.gateway.breakerState("read"),
-    gateway_writes: deps.gateway.breakerState("write"),
-    leases: deps.thisInstance.token() === null ? "time" : "lock",
-    clock: viewClock(await deps.clockCheck.measure()),
+    gateway: service.gateway.breakerState(),
+    gateway_reads: service.gateway.breakerState("read"),
+    gateway_writes: service.gateway.breakerState("write"),
+    leases: service.thisInstance.token() === null ? "time" : "lock",
+    clock: viewClock(await service.clockCheck.measure()),
     jobs: viewJobs(workload, now),
     schedule: viewSchedule(workload.cronRuns, startedAt, now),
     events: {
@@ -120,8 +112,8 @@ export async function readStatus(
     unanswered,
     ownerless: { paid_payments: workload.ownerless },
     load: {
-      event_loop_delay_ms: Math.round(deps.load.delayMs()),
-      rejected_requests: deps.load.rejectedRequests(),
+      event_loop_delay_ms: Math.round(service.load.delayMs()),
+      rejected_requests: service.load.rejectedRequests(),
     },
     unrecognized: {
       payments: workload.unrecognized.count,
@@ -138,7 +130,7 @@ export interface PlannedTask extends ScheduledTaskView {
 
 /** The last and the next run of each scheduled task. */
 export async function readSchedule(
-  { database, clock }: WorkloadDeps,
+  { database, clock }: Service,
   caller: Caller,
   startedAt: Date,
 ): Promise<PlannedTask[]> {

@@ -3,7 +3,7 @@
  */
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
-import type { Database, Sql } from "../../db/connection/database.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import { findUnpublished } from "../../db/events/publication.ts";
 import {
   countDisabledEndpoints,
@@ -23,8 +23,8 @@ import {
   type UnrecognizedPayments,
 } from "../../db/reports/status.ts";
 import type { Waiting } from "../../db/records/waiting.ts";
-import type { Clock } from "../time/clock.ts";
 import { ownerlessSince } from "../payments/read.ts";
+import type { Service } from "../service.ts";
 
 export interface Workload {
   jobs: JobCount[];
@@ -50,12 +50,9 @@ export interface Workload {
   unrecognized: UnrecognizedPayments;
 }
 
-export interface WorkloadDeps {
-  database: Database;
-  clock: Clock;
-}
-
-export async function readWorkload({ database, clock }: WorkloadDeps): Promise<Workload> {
+export async function readWorkload(
+  { database, clock }: Pick<Service, "database" | "clock">,
+): Promise<Workload> {
   // One query after the other, so that this never takes more than one connection of the pool.
   const read = <T>(work: (sql: Sql) => Promise<T>) => database.query(work, "read status");
   return {

@@ -7,7 +7,8 @@ import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
-import type { KeyChange, RecordDeps } from "../records/record.ts";
+import type { KeyChange } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
@@ -20,41 +21,41 @@ type RequestedAction =
   | { name: "update"; update: SubscriptionUpdate };
 
 export async function disableSubscription(
-  deps: RecordDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, request, { name: "disable" });
+  return await actOn(service, request, { name: "disable" });
 }
 
 export async function enableSubscription(
-  deps: RecordDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, request, { name: "enable" });
+  return await actOn(service, request, { name: "enable" });
 }
 
 export async function cancelSubscription(
-  deps: RecordDeps,
+  service: Service,
   request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, request, { name: "cancel" });
+  return await actOn(service, request, { name: "cancel" });
 }
 
 /** Changes the name, amount, interval, token, retries or GoPay account for later cycles. */
 export async function updateSubscription(
-  deps: RecordDeps,
+  service: Service,
   request: ActionRequest,
   update: SubscriptionUpdate,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, request, { name: "update", update });
+  return await actOn(service, request, { name: "update", update });
 }
 
 async function actOn(
-  service: RecordDeps,
+  service: Service,
   request: ActionRequest,
   action: RequestedAction,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await act(service, subscriptionKind, request, (deps) => actionWith(deps, action));
+  return await act(service, subscriptionKind, request, (asCaller) => actionWith(asCaller, action));
 }
 
 /**
@@ -62,37 +63,37 @@ async function actOn(
  * repeats it until the gateway answers.
  */
 function actionWith(
-  deps: RecordDeps,
+  service: Service,
   action: RequestedAction,
 ): Action<GatewaySubscription, Message> {
   const { name } = action;
   return {
     requireAllowed: (subscription) => requireAllowed(action, subscription),
     isDone: (subscription) => isDone(action, subscription),
-    check: (subscription, outcome) => checkForAction(deps, subscription, action, outcome),
+    check: (subscription, outcome) => checkForAction(service, subscription, action, outcome),
     async prepare(subscription, isResumed) {
       if (subscription.gateway_subscription_id === null) {
         const detail = "The gateway has not confirmed this subscription yet. Retry later.";
         throw problems.notAtGatewayYet(subscription, detail);
       }
       if (isResumed || !omitsSentFields(action)) return subscription;
-      return await checkForAction(deps, subscription, action, "refused");
+      return await checkForAction(service, subscription, action, "refused");
     },
     intent: name === "update" ? {} : { intent: name },
     mayHaveBeenSent: ({ intent }) => intent === name,
-    call: (subscription) => callGateway(deps.gateway, action, subscription),
+    call: (subscription) => callGateway(service.gateway, action, subscription),
     // For an update, 400 means that the input is invalid; for any other action, that the state does
     // not allow it.
     isWrongState: ({ statusCode }) => statusCode === "400" && name !== "update",
     async storeRefusal(subscription, before, key) {
       if (name === "update") return subscription;
-      return await removeIntent(deps, subscription, name, before.intent, key);
+      return await removeIntent(service, subscription, name, before.intent, key);
     },
     confirms: confirmsAction,
     apply: (subscription, _answer, key) =>
       name === "update"
-        ? applyUpdate(deps, subscription, action.update, key)
-        : applyAction(deps, subscription, name, key),
+        ? applyUpdate(service, subscription, action.update, key)
+        : applyAction(service, subscription, name, key),
   };
 }
 
@@ -157,13 +158,13 @@ function isDone(action: RequestedAction, { status }: GatewaySubscription): boole
 
 /** Checks the subscription. If the check fails, the error has the action's `outcome`. */
 async function checkForAction(
-  deps: RecordDeps,
+  service: Service,
   subscription: GatewaySubscription,
   { name }: RequestedAction,
   outcome: GatewayOutcome,
 ): Promise<GatewaySubscription> {
   try {
-    return (await checkAtGateway(deps, subscription, name)).subscription;
+    return (await checkAtGateway(service, subscription, name)).subscription;
   } catch (error) {
     throw problems.checkFailed(subscription, outcome, error);
   }
@@ -174,7 +175,7 @@ async function checkForAction(
  * gateway has not answered, that one is repeated.
  */
 export async function removeIntent(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   action: SubscriptionAction,
   replaced: SubscriptionAction | null = null,
@@ -182,7 +183,7 @@ export async function removeIntent(
 ): Promise<GatewaySubscription> {
   const next = replaced === action ? null : replaced;
   return await changeRecord(
-    deps,
+    service,
     subscriptionKind,
     known,
     ({ intent }) => intent === action ? { set: { intent: next }, key } : null,
@@ -199,12 +200,12 @@ function omitsSentFields(action: RequestedAction): boolean {
 }
 
 async function applyUpdate(
-  deps: RecordDeps,
+  service: Service,
   subscription: GatewaySubscription,
   { name, amount, interval }: SubscriptionUpdate,
   key: KeyChange<GatewaySubscription> | null,
 ): Promise<GatewaySubscription> {
-  return await changeRecord(deps, subscriptionKind, subscription, (current) => ({
+  return await changeRecord(service, subscriptionKind, subscription, (current) => ({
     set: {
       name: name ?? current.name,
       amount: amount ?? current.amount,

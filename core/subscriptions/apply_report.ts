@@ -10,7 +10,8 @@ import type { Subscription } from "../gateway/responses.ts";
 import { parseSubscriptionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
-import type { Change, KeyChange, RecordDeps } from "../records/record.ts";
+import type { Change, KeyChange } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import * as states from "./states.ts";
 import { checkSubscriptionJob, subscriptionKind } from "./subscription_record.ts";
 
@@ -40,17 +41,17 @@ export interface AppliedSubscriptionReport {
 
 /** Applies the report, unless it is stale. Sets the next check even if nothing else is new. */
 export async function applyReport(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   { answer, source, askedAtVersion, key }: SubscriptionReport,
 ): Promise<AppliedSubscriptionReport> {
   let isReportStale = false;
-  const subscription = await changeRecord(deps, subscriptionKind, known, (current) => {
+  const subscription = await changeRecord(service, subscriptionKind, known, (current) => {
     // The first response cannot be outdated.
     const isFirst = current.gateway_subscription_id === null;
     isReportStale = !isFirst && current.version !== askedAtVersion;
     if (isReportStale) return key ? { key } : null;
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const reported = answer.status as "active" | "inactive";
     const { status, intent } = current;
     // An action that the gateway has not answered yet takes precedence over the report.
@@ -76,13 +77,13 @@ export async function applyReport(
 
 /** The gateway did the requested action. */
 export async function applyAction(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   action: states.SubscriptionAction,
   key: KeyChange<GatewaySubscription> | null = null,
 ): Promise<GatewaySubscription> {
-  return await changeRecord(deps, subscriptionKind, known, (current) => {
-    const now = new Date(deps.clock());
+  return await changeRecord(service, subscriptionKind, known, (current) => {
+    const now = new Date(service.clock());
     const target = states.stateAfter(action);
     // A check may have found the subscription inactive before this response arrived.
     const isInactiveByAction = action !== "enable" && current.status === "inactive";
@@ -105,14 +106,14 @@ export async function applyAction(
 
 /** The gateway refused the creation: there is no such subscription, and there never will be one. */
 export async function applyRefusal(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   key: KeyChange<GatewaySubscription> | null,
 ): Promise<GatewaySubscription> {
-  return await changeRecord(deps, subscriptionKind, known, (current) => {
+  return await changeRecord(service, subscriptionKind, known, (current) => {
     // Another report has shown that the subscription was created after all.
     if (current.status !== "pending") return key ? { key } : null;
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const change = changeStatus(current, "failed", "create", now);
     return { ...change, set: { ...change?.set, check_at: null }, key };
   });
@@ -120,18 +121,18 @@ export async function applyRefusal(
 
 /** One cycle was paid by this payment. Only the first report of a charge writes an event. */
 export async function applyCharge(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   { id, transaction_id }: GatewayPayment,
   notificationId: string | null,
 ): Promise<GatewaySubscription> {
   try {
-    return await changeRecord(deps, subscriptionKind, known, (current) => ({
+    return await changeRecord(service, subscriptionKind, known, (current) => ({
       charges: [{
         transaction_id: transaction_id!,
         subscription_id: current.id,
         payment_id: id,
-        created_at: new Date(deps.clock()),
+        created_at: new Date(service.clock()),
       }],
       transition: {
         to: { status: current.status, fraud: null },

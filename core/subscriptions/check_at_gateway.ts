@@ -13,7 +13,8 @@ import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
-import { actAs, type RecordDeps } from "../records/record.ts";
+import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { applyCharge, applyReport, matchesSubscription, type Source } from "./apply_report.ts";
 import { linkToSubscription } from "./link.ts";
 import { problems, subscriptionKind } from "./subscription_record.ts";
@@ -29,7 +30,7 @@ export interface CheckedSubscription {
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function checkAtGateway(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   source: Source,
 ): Promise<CheckedSubscription> {
@@ -38,9 +39,9 @@ export async function checkAtGateway(
     return { subscription: known, answer: null, raw: null };
   }
   for (let subscription = known, checks = 1;; checks++) {
-    const { body: answer, raw } = await requestSubscription(deps, subscription);
+    const { body: answer, raw } = await requestSubscription(service, subscription);
     const report = { answer, source, askedAtVersion: subscription.version };
-    const applied = await applyReport(deps, subscription, report);
+    const applied = await applyReport(service, subscription, report);
     subscription = applied.subscription;
     if (!applied.isReportStale || checks >= MAX_CHECKS) return { subscription, answer, raw };
   }
@@ -50,7 +51,7 @@ const UNUSABLE_RESPONSE =
   "The gateway's response is about another subscription, or has an unknown status";
 
 async function requestSubscription(
-  { gateway, log }: RecordDeps,
+  { gateway, log }: Service,
   subscription: GatewaySubscription,
 ): Promise<GatewayResponse<Subscription>> {
   const fields = { subscription_id: subscription.id };
@@ -76,16 +77,18 @@ export interface CheckedSubscriptionStatus {
 
 /** The subscription after a check at the gateway, with its charges adopted. */
 export async function getSubscriptionStatus(
-  service: RecordDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<CheckedSubscriptionStatus> {
-  const deps = actAs(service, caller);
-  const known = await findOwn(deps, subscriptionKind, caller, id);
+  const asCaller = actAs(service, caller);
+  const known = await findOwn(asCaller, subscriptionKind, caller, id);
   try {
-    const checked = await checkAtGateway(deps, known, "get_subscription_status");
+    const checked = await checkAtGateway(asCaller, known, "get_subscription_status");
     const { subscription, answer, raw } = checked;
-    const current = answer ? await adoptCharges(deps, subscription, answer, null) : subscription;
+    const current = answer
+      ? await adoptCharges(asCaller, subscription, answer, null)
+      : subscription;
     return { subscription: viewSubscription(current), gateway_response: raw && withoutToken(raw) };
   } catch (error) {
     throw problems.checkFailed(known, "refused", error);
@@ -104,13 +107,13 @@ function withoutToken({ token: _, ...rest }: JsonObject): JsonObject {
  * gateway does not answer, the error is thrown at once.
  */
 export async function adoptCharges(
-  deps: RecordDeps,
+  service: Service,
   known: GatewaySubscription,
   { transaction_ids }: Subscription,
   notificationId: string | null,
 ): Promise<GatewaySubscription> {
   if (transaction_ids.length === 0) return known;
-  const unrecorded = await deps.database.query(
+  const unrecorded = await service.database.query(
     (sql) => listUnrecordedCharges(sql, transaction_ids),
     "list charges of subscription",
   );
@@ -118,14 +121,16 @@ export async function adoptCharges(
   let subscription = known;
   for (const transactionId of unrecorded) {
     try {
-      subscription = await adoptCharge(deps, subscription, transactionId, notificationId);
+      subscription = await adoptCharge(service, subscription, transactionId, notificationId);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // If the gateway is down, the other requests would fail too.
       if (error.failure !== "answered") throw error;
       if (!isTransactionNotFound(error)) failures.push(error);
       // The gateway lists the charge but does not know it. Repeating the request would not help.
-      else deps.log.error("charge_unknown_to_gateway", error, { subscription_id: subscription.id });
+      else {service.log.error("charge_unknown_to_gateway", error, {
+          subscription_id: subscription.id,
+        });}
     }
   }
   if (failures[0]) throw failures[0];
@@ -133,19 +138,19 @@ export async function adoptCharges(
 }
 
 async function adoptCharge(
-  deps: RecordDeps,
+  service: Service,
   subscription: GatewaySubscription,
   transactionId: string,
   notificationId: string | null,
 ): Promise<GatewaySubscription> {
-  const { body: answer, statusCode } = await deps.gateway.getStatus(transactionId);
+  const { body: answer, statusCode } = await service.gateway.getStatus(transactionId);
   if (answer.transaction_id !== transactionId || !canAdopt(answer)) {
     throw unusableResponse("The gateway's response is about another charge", statusCode);
   }
   const report = { answer, source: "check_subscription_status" } as const;
-  const { payment } = await adoptTransaction(deps, report, linkToSubscription(subscription));
+  const { payment } = await adoptTransaction(service, report, linkToSubscription(subscription));
   // A payment of another subscription or caller is not a charge of this subscription.
   const isOfSubscription = payment.subscription_id === subscription.id;
   if (!isOfSubscription || payment.paid_at === null) return subscription;
-  return await applyCharge(deps, subscription, payment, notificationId);
+  return await applyCharge(service, subscription, payment, notificationId);
 }

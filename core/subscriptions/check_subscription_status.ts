@@ -13,7 +13,7 @@ import type { Subscription } from "../gateway/responses.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { stopChecks } from "../records/change.ts";
 import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { callForAction, confirmsAction, removeIntent } from "./actions.ts";
 import { applyAction, applyReport, isOurs } from "./apply_report.ts";
 import { adoptCharges, checkAtGateway } from "./check_at_gateway.ts";
@@ -21,12 +21,12 @@ import { subscriptionKind } from "./subscription_record.ts";
 
 const SOURCE = "check_subscription_status";
 
-export function createCheckSubscriptionStatus(deps: RecordDeps): Task {
+export function createCheckSubscriptionStatus(service: Service): Task {
   return {
     retries: 3,
     firstDelayMs: 60_000,
     run: async ({ subject_id, payload }: GatewayJob) =>
-      await checkSubscriptionStatus(deps, subject_id!, {
+      await checkSubscriptionStatus(service, subject_id!, {
         notificationId: payload.notification_id as string | undefined,
         paymentId: payload.payment_id as string | undefined,
         gatewayId: payload.gateway_subscription_id as string | undefined,
@@ -49,30 +49,33 @@ export interface CheckReason {
 }
 
 export async function checkSubscriptionStatus(
-  deps: RecordDeps,
+  service: Service,
   id: string,
   { notificationId, paymentId, gatewayId }: CheckReason = {},
 ): Promise<CheckResult | null> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   // Recorded first, so that a notification during the gateway request causes no second check within
   // the next minute.
-  await deps.database.query((sql) => recordCheck(sql, id, now), "record check");
-  const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
+  await service.database.query((sql) => recordCheck(sql, id, now), "record check");
+  const known = await service.database.query(
+    (sql) => findSubscription(sql, id),
+    "find subscription",
+  );
   if (!known) return null;
   const identified = known.gateway_subscription_id === null
-    ? await findUnanswered(deps, known, gatewayId ?? null)
+    ? await findUnanswered(service, known, gatewayId ?? null)
     : known;
-  const finished = await repeatAction(deps, identified);
-  const { subscription, answer } = await checkAtGateway(deps, finished, SOURCE);
-  if (answer) await adoptCharges(deps, subscription, answer, notificationId ?? null);
-  if (paymentId) await requireCharge(deps, paymentId);
+  const finished = await repeatAction(service, identified);
+  const { subscription, answer } = await checkAtGateway(service, finished, SOURCE);
+  if (answer) await adoptCharges(service, subscription, answer, notificationId ?? null);
+  if (paymentId) await requireCharge(service, paymentId);
   return { status: subscription.status };
 }
 
 /**
  * Postpones the job while a recent payment does not show on the subscription at the gateway yet.
  */
-async function requireCharge({ database, clock }: RecordDeps, paymentId: string): Promise<void> {
+async function requireCharge({ database, clock }: Service, paymentId: string): Promise<void> {
   const now = clock();
   const payment = await database.query((sql) => findPayment(sql, paymentId), "find payment");
   const paidAt = payment?.paid_at?.getTime() ?? 0;
@@ -86,23 +89,23 @@ async function requireCharge({ database, clock }: RecordDeps, paymentId: string)
 
 /** Finds out whether the gateway created a subscription although it did not answer the request. */
 async function findUnanswered(
-  deps: RecordDeps,
+  service: Service,
   subscription: GatewaySubscription,
   gatewayId: string | null,
 ): Promise<GatewaySubscription> {
   if (subscription.status !== "pending") return subscription;
-  const answer = gatewayId && await requestSubscription(deps, gatewayId);
+  const answer = gatewayId && await requestSubscription(service, gatewayId);
   if (answer && isOurs(subscription, answer)) {
     const report = { answer, source: SOURCE, askedAtVersion: subscription.version } as const;
-    return (await applyReport(deps, subscription, report)).subscription;
+    return (await applyReport(service, subscription, report)).subscription;
   }
   // From now on, only a notification can show that the gateway created the subscription.
-  return await stopChecks(deps, subscriptionKind, subscription);
+  return await stopChecks(service, subscriptionKind, subscription);
 }
 
 /** Null: the gateway has no such subscription. */
 async function requestSubscription(
-  { gateway }: RecordDeps,
+  { gateway }: Service,
   gatewayId: string,
 ): Promise<Subscription | null> {
   try {
@@ -115,14 +118,14 @@ async function requestSubscription(
 
 /** Repeats an action that the gateway did not answer. */
 async function repeatAction(
-  deps: RecordDeps,
+  service: Service,
   subscription: GatewaySubscription,
 ): Promise<GatewaySubscription> {
   const { intent } = subscription;
   if (intent === null || subscription.gateway_subscription_id === null) return subscription;
   try {
-    const answer = await callForAction(deps.gateway, intent, subscription);
-    if (confirmsAction(answer)) return await applyAction(deps, subscription, intent);
+    const answer = await callForAction(service.gateway, intent, subscription);
+    if (confirmsAction(answer)) return await applyAction(service, subscription, intent);
     throw unusableResponse(
       `The gateway's response did not say whether ${intent} succeeded`,
       answer.statusCode,
@@ -132,7 +135,7 @@ async function repeatAction(
     // Only 400 refuses the action itself. Other codes, such as 401, refuse the call.
     if (error.statusCode !== "400") throw error;
     const fields = { subscription_id: subscription.id, action: intent };
-    deps.log.error("subscription_action_refused", error, fields);
-    return await removeIntent(deps, subscription, intent);
+    service.log.error("subscription_action_refused", error, fields);
+    return await removeIntent(service, subscription, intent);
   }
 }

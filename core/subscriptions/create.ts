@@ -10,44 +10,45 @@ import { newId } from "../ids.ts";
 import { YEARS_RULE } from "../fields/input.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { claimRecord, create, type Creation } from "../records/create.ts";
-import { actAs, type RecordDeps } from "../records/record.ts";
+import { actAs } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
 import { gatewayMetadata, subscriptionKind } from "./subscription_record.ts";
 import type { SubscriptionView } from "./views.ts";
 
 export async function createSubscription(
-  service: RecordDeps,
+  service: Service,
   caller: Caller,
   input: SubscriptionInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  const deps = actAs(service, caller);
-  await requireStartTime(deps, caller, input, requestKey);
+  const asCaller = actAs(service, caller);
+  await requireStartTime(asCaller, caller, input, requestKey);
   const claim = await claimRecord(
-    deps,
+    asCaller,
     subscriptionKind,
     { caller, requestKey },
-    () => newSubscription(input, caller.userId, new Date(deps.clock())),
+    () => newSubscription(input, caller.userId, new Date(asCaller.clock())),
   );
-  return await create(deps, subscriptionKind, claim, subscriptionCreation(deps, input));
+  return await create(asCaller, subscriptionKind, claim, subscriptionCreation(asCaller, input));
 }
 
 function subscriptionCreation(
-  deps: RecordDeps,
+  service: Service,
   input: SubscriptionInput,
 ): Creation<GatewaySubscription, Subscription> {
   return {
     resendWindowMs: 3 * 60_000,
     isResentByTask: false,
     call: (subscription, options) =>
-      deps.gateway.createSubscription(subscriptionPayload(input, subscription), options),
+      service.gateway.createSubscription(subscriptionPayload(input, subscription), options),
     answers: answersCreation,
-    applyRefusal: (subscription, key) => applyRefusal(deps, subscription, key),
+    applyRefusal: (subscription, key) => applyRefusal(service, subscription, key),
     async apply(subscription, answer, key) {
       const askedAtVersion = subscription.version;
       const report = { answer, source: "create", askedAtVersion, key } as const;
-      return (await applyReport(deps, subscription, report)).subscription;
+      return (await applyReport(service, subscription, report)).subscription;
     },
   };
 }
@@ -57,7 +58,7 @@ function subscriptionCreation(
  * gets the stored reply.
  */
 async function requireStartTime(
-  deps: RecordDeps,
+  service: Service,
   caller: Caller,
   { start_time }: SubscriptionInput,
   requestKey: RequestKey | null,
@@ -67,8 +68,8 @@ async function requireStartTime(
   if (!/^\d{4}-/.test(formatWib(start_time)) && start_time.getTime() > 0) {
     throw invalidField("start_time", YEARS_RULE);
   }
-  if (start_time.getTime() > deps.clock()) return;
-  if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
+  if (start_time.getTime() > service.clock()) return;
+  if (requestKey && await isKeyUsed(service, caller, requestKey)) return;
   throw invalidField("start_time", "must be in the future");
 }
 

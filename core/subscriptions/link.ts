@@ -17,7 +17,7 @@ import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import type { Link } from "../payments/adopt.ts";
 import { amountOf } from "../payments/transaction.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
 
 export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
@@ -26,7 +26,7 @@ export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
 
 /** `notified`: the metadata in the notification about the transaction, which is not signed. */
 export async function findSubscriptionLink(
-  { database }: RecordDeps,
+  { database }: Service,
   notified: Transaction["metadata"],
   answer: Transaction,
 ): Promise<Link | null> {
@@ -66,18 +66,18 @@ const MIN_INTERVAL_MS = 60_000;
  * Ignores a notification about a subscription that is not stored here.
  */
 export async function checkNotifiedSubscription(
-  deps: RecordDeps,
+  service: Service,
   body: JsonObject,
 ): Promise<void> {
   const named = (body.subscription ?? body) as JsonObject;
   const gatewayId = idField(named.id);
   if (gatewayId === null) return;
-  const known = await findNotified(deps, gatewayId, named);
-  if (known) await enqueueCheck(deps, known, gatewayId);
+  const known = await findNotified(service, gatewayId, named);
+  if (known) await enqueueCheck(service, known, gatewayId);
 }
 
 async function findNotified(
-  { database }: RecordDeps,
+  { database }: Service,
   gatewayId: string,
   { metadata }: JsonObject,
 ): Promise<GatewaySubscription | null> {
@@ -101,20 +101,20 @@ const MAX_CANDIDATES = 10;
  * Each check finds out whether the gateway lists the charge for a subscription with this name.
  */
 export async function checkSubscriptionsByName(
-  deps: RecordDeps,
+  service: Service,
   { user_id, order_id }: GatewayPayment,
 ): Promise<void> {
   const name = subscriptionNameIn(order_id);
   if (user_id !== null || name === null) return;
-  const candidates = await deps.database.query(
+  const candidates = await service.database.query(
     (sql) => listSubscriptionsOfName(sql, name, MAX_CANDIDATES),
     "list subscriptions of name",
   );
-  for (const subscription of candidates) await enqueueCheck(deps, subscription, null);
+  for (const subscription of candidates) await enqueueCheck(service, subscription, null);
 }
 
 async function enqueueCheck(
-  { database, jobQueue, clock }: RecordDeps,
+  { database, jobQueue, clock }: Service,
   subscription: GatewaySubscription,
   gatewayId: string | null,
 ): Promise<void> {

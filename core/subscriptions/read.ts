@@ -8,16 +8,16 @@ import type { Caller } from "../auth/caller.ts";
 import { checkCursor } from "../lists/filters.ts";
 import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { findOwn, ownerOfList } from "../records/read.ts";
-import type { RecordDeps } from "../records/record.ts";
+import type { Service } from "../service.ts";
 import { subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
 export async function readSubscription(
-  deps: RecordDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<SubscriptionView> {
-  return viewSubscription(await findOwn(deps, subscriptionKind, caller, id));
+  return viewSubscription(await findOwn(service, subscriptionKind, caller, id));
 }
 
 /** A missing member matches any value. */
@@ -34,7 +34,7 @@ export interface SubscriptionPage {
 }
 
 export async function listSubscriptions(
-  { database }: RecordDeps,
+  { database }: Service,
   caller: Caller,
   input: SubscriptionFilter & { after: WalkCursor | null; limit: number },
 ): Promise<SubscriptionPage> {

@@ -11,7 +11,7 @@ import {
 } from "../../db/billing/subscriptions.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { isAmount } from "../money.ts";
-import { type JobSubject, newJob } from "../records/outbox.ts";
+import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";

@@ -2,8 +2,9 @@
 
 import { insertJobs, LANES } from "../../db/jobs/jobs.ts";
 import { listSubscriptionsToCheck } from "../../db/billing/subscriptions.ts";
-import { type EnqueueDeps, enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
+import { enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
+import type { Service } from "../service.ts";
 import { CHECKED_AFTER_STOP_MS } from "./apply_report.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
 
@@ -11,8 +12,8 @@ import { checkSubscriptionJob } from "./subscription_record.ts";
  * Returns how many checks were enqueued. Subscriptions whose last check is oldest come first, so
  * that the next run continues with the others if there are too many for one run.
  */
-export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number> {
-  const { database, clock } = deps;
+export async function syncSubscriptionStatus(service: Service): Promise<number> {
+  const { database, clock } = service;
   const now = new Date(clock());
   const list = {
     stoppedSince: new Date(now.getTime() - CHECKED_AFTER_STOP_MS),
@@ -20,7 +21,7 @@ export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number>
   };
   // Listed once: until the subscriptions are checked, each listing would return the same ones.
   let due: Awaited<ReturnType<typeof listSubscriptionsToCheck>> | undefined;
-  return await enqueueInBatches(deps, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
+  return await enqueueInBatches(service, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
     due ??= await database.query(
       (sql) => listSubscriptionsToCheck(sql, list),
       "list subscriptions to check",

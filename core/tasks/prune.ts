@@ -1,7 +1,6 @@
 /** `prune`: deletes finished rows that are older than their retention, in small batches. */
 
 import { NIL } from "uuid";
-import type { Database } from "../../db/connection/database.ts";
 import {
   expireWaitingDeliveries,
   findPruneCursor,
@@ -14,17 +13,11 @@ import {
 } from "../../db/jobs/prune.ts";
 import { findOldReconciliation } from "../../db/reports/reconciliations.ts";
 import { removeMissedHandlers } from "../../db/events/handlers.ts";
-import type { Clock } from "../time/clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { oldestValidKey } from "../idempotency/keys.ts";
 import { firstIdAt } from "../ids.ts";
 import { deleteReconciliation } from "../reports/reconciliations.ts";
-
-export interface PruneDeps {
-  database: Database;
-  clock: Clock;
-  keep: RetentionDays;
-}
+import type { Service } from "../service.ts";
 
 /** Each batch is one short statement. Rows beyond the maximum are left to the next run. */
 const BATCHES = { rows: 500, max: 1_000 };
@@ -36,7 +29,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * handlers that no instance has any more.
  */
 export async function prune(
-  deps: PruneDeps,
+  service: Service,
   batches = BATCHES,
 ): Promise<Record<keyof RetentionDays, number>> {
   const deleted: Record<keyof RetentionDays, number> = {
@@ -44,11 +37,11 @@ export async function prune(
     reconciliations: 0,
   };
   // First, because an event is kept while one of its deliveries is pending.
-  deleted.deliveries = await expireDeliveries(deps, batches);
-  for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
-  deleted.keys = await pruneAllKeys(deps, batches);
-  deleted.reconciliations = await pruneReconciliations(deps, batches);
-  await deps.database.query(removeMissedHandlers, "remove handlers");
+  deleted.deliveries = await expireDeliveries(service, batches);
+  for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(service, table, batches);
+  deleted.keys = await pruneAllKeys(service, batches);
+  deleted.reconciliations = await pruneReconciliations(service, batches);
+  await service.database.query(removeMissedHandlers, "remove handlers");
   return deleted;
 }
 
@@ -57,7 +50,7 @@ export async function prune(
  * that must still be kept.
  */
 async function pruneAll(
-  { database, clock, keep }: PruneDeps,
+  { database, clock, keep }: Service,
   table: PrunedTable,
   batches: typeof BATCHES,
 ): Promise<number> {
@@ -82,7 +75,7 @@ async function pruneAll(
 }
 
 async function expireDeliveries(
-  { database, clock, keep }: PruneDeps,
+  { database, clock, keep }: Service,
   batches: typeof BATCHES,
 ): Promise<number> {
   const before = daysBefore(clock(), keep.deliveries);
@@ -99,7 +92,7 @@ async function expireDeliveries(
   return expired;
 }
 
-async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeof BATCHES) {
+async function pruneAllKeys({ database, clock, keep }: Service, batches: typeof BATCHES) {
   const before = oldestValidKey({ keep }, new Date(clock()));
   let deleted = 0;
   for (let count = 0; count < batches.max; count++) {
@@ -116,7 +109,7 @@ const MAX_UPLOAD_DAYS = 1;
 
 /** Deletes old reconciliations with their lines, and interrupted uploads. */
 async function pruneReconciliations(
-  { database, clock, keep }: PruneDeps,
+  { database, clock, keep }: Service,
   batches: typeof BATCHES,
 ): Promise<number> {
   const now = clock();

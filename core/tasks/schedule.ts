@@ -5,17 +5,18 @@ import { type ScheduleEntry, sweepJobs } from "../jobs/schedule.ts";
 import { checkPaidPayments } from "../payments/check_paid_payments.ts";
 import { checkPendingPayments } from "../payments/check_pending_payments.ts";
 import { expireStalePayments } from "../payments/expire_stale_payments.ts";
+import type { Service } from "../service.ts";
 import { prune } from "./prune.ts";
 import { updateStats } from "../reports/count_payments.ts";
 import { syncSubscriptionStatus } from "../subscriptions/sync_subscription_status.ts";
 import type { Worker } from "../jobs/worker.ts";
-import type { TaskDeps } from "./tasks.ts";
 import { sweepDeliveries } from "../webhooks/sweep.ts";
 
-export type ScheduleDeps = TaskDeps & { worker: Worker };
+/** The service, and the worker that sweeps for its jobs. */
+export type ScheduledService = Service & { worker: Worker };
 
 interface Scheduled extends Omit<ScheduleEntry, "run"> {
-  run(deps: ScheduleDeps): Promise<unknown>;
+  run(service: ScheduledService): Promise<unknown>;
 }
 
 /** Cron expressions in UTC. The names are stored with each run: do not change them. */
@@ -28,11 +29,11 @@ export const SCHEDULE: readonly Scheduled[] = [
   // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can
   // be sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
-  { name: "check_paid_payments", cron: "* * * * *", run: (deps) => checkPaidPayments(deps) },
-  { name: "update_stats", cron: "* * * * *", run: (deps) => updateStats(deps) },
-  { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },
+  { name: "check_paid_payments", cron: "* * * * *", run: (service) => checkPaidPayments(service) },
+  { name: "update_stats", cron: "* * * * *", run: (service) => updateStats(service) },
+  { name: "prune", cron: "*/10 * * * *", run: (service) => prune(service) },
 ];
 
-export function createSchedule(deps: ScheduleDeps): ScheduleEntry[] {
-  return SCHEDULE.map(({ name, cron, run }) => ({ name, cron, run: () => run(deps) }));
+export function createSchedule(service: ScheduledService): ScheduleEntry[] {
+  return SCHEDULE.map(({ name, cron, run }) => ({ name, cron, run: () => run(service) }));
 }

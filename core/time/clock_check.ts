@@ -23,14 +23,14 @@ export interface ClockCheck {
   measure(): Promise<ClockState>;
 }
 
-export interface ClockCheckDeps {
+export interface Clocks {
   serviceClock: ServiceClock;
   gateway: { time(): TimeRange | null };
   machineClock?: Clock;
 }
 
-export function createClockCheck(deps: ClockCheckDeps): ClockCheck {
-  const { serviceClock, gateway, machineClock = Date.now } = deps;
+export function createClockCheck(clocks: Clocks): ClockCheck {
+  const { serviceClock, gateway, machineClock = Date.now } = clocks;
   return {
     async measure() {
       await serviceClock.measure();

@@ -18,8 +18,9 @@ import {
   removeEndpoint,
 } from "../../db/webhooks/endpoints.ts";
 import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
-import { createEndpointCache, FRESH_MS, type HealthDeps } from "./endpoint_health.ts";
-import { attemptDelivery, type AttemptDeps } from "./send.ts";
+import type { Service } from "../service.ts";
+import { createEndpointCache, FRESH_MS } from "./endpoint_health.ts";
+import { attemptDelivery } from "./send.ts";
 
 /** How many requests to one endpoint run at a time. */
 const CONCURRENCY = 10;
@@ -47,42 +48,38 @@ const MAX_ENDPOINTS = 256;
  */
 const MAX_STATEMENTS = 3;
 
-export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
-  database: Database;
-}
-
-interface JobDeps extends DeliverWebhooksDeps {
+interface DeliveringService extends Service {
   /** The database without the limit of statements, for the results of attempts. */
   batches: Database;
 }
 
-export function createDeliverWebhooks(options: DeliverWebhooksDeps): Task {
+export function createDeliverWebhooks(options: Service): Task {
   const database = limitStatements(options.database, MAX_STATEMENTS);
-  const deps = { ...options, database, batches: options.database };
+  const service = { ...options, database, batches: options.database };
   return {
     retries: 30,
     firstDelayMs: 5_000,
     longestDelayMs: 3_600_000,
     concurrency: MAX_ENDPOINTS,
     database,
-    run: (job, context) => deliverWebhooks(deps, job, context),
+    run: (job, context) => deliverWebhooks(service, job, context),
   };
 }
 
 async function deliverWebhooks(
-  deps: JobDeps,
+  service: DeliveringService,
   job: GatewayJob,
   context: TaskContext,
 ): Promise<object> {
-  const { database, clock } = deps;
+  const { database, clock } = service;
   const mustWait = await database.query((sql) => hasToWait(sql, job, 0), "find running delivery");
   if (mustWait) throw new PostponeJob(new Date(clock() + ORDER_WAIT_MS));
   const endpointId = job.subject_id!;
   const endpoint = await database.query((sql) => findEndpoint(sql, endpointId), "find endpoint");
   if (!endpoint) return { skipped: "The endpoint does not exist" };
-  if (endpoint.deleted_at) return await deleteEndpoint(deps, endpointId);
+  if (endpoint.deleted_at) return await deleteEndpoint(service, endpointId);
   if (endpoint.disabled_reason) return { skipped: "The endpoint is disabled" };
-  const { sent, next } = await sendDue(deps, endpointId, context);
+  const { sent, next } = await sendDue(service, endpointId, context);
   if (next) throw new PostponeJob(next);
   return { sent };
 }
@@ -95,17 +92,17 @@ interface SendResult {
 
 /** Sends until no delivery is due, the endpoint is disabled or deleted, or the job has to end. */
 async function sendDue(
-  deps: JobDeps,
+  service: DeliveringService,
   endpointId: string,
   { signal, stopping }: TaskContext,
 ): Promise<SendResult> {
   const deadline = performance.now() + MAX_RUN_MS;
-  const attemptDeps = { ...deps, database: deps.batches };
+  const unlimited = { ...service, database: service.batches };
   const fetchFlag = createFetchFlag();
   // Other instances also write events, and cannot wake this job. So the due deliveries are
   // fetched again each time the endpoint is read.
-  const cache = createEndpointCache(deps, endpointId, fetchFlag.raise);
-  using _ = deps.waker.registerDeliveryJob(endpointId, {
+  const cache = createEndpointCache(service, endpointId, fetchFlag.raise);
+  using _ = service.waker.registerDeliveryJob(endpointId, {
     onDelivery: fetchFlag.raise,
     onChange: cache.invalidate,
   });
@@ -117,9 +114,9 @@ async function sendDue(
   let sent = 0;
 
   async function fetchDue(): Promise<void> {
-    const now = new Date(deps.clock());
+    const now = new Date(service.clock());
     const due = { endpointId, now, except: [...running.keys()], limit: FETCH_LIMIT };
-    ({ deliveries: fetched, next } = await deps.database.query(
+    ({ deliveries: fetched, next } = await service.database.query(
       (sql) => findDueDeliveries(sql, due),
       "find due deliveries",
     ));
@@ -128,7 +125,7 @@ async function sendDue(
 
   async function attempt(endpoint: GatewayWebhookEndpoint, delivery: DueDelivery): Promise<void> {
     try {
-      const result = await attemptDelivery(attemptDeps, endpoint, delivery, signal);
+      const result = await attemptDelivery(unlimited, endpoint, delivery, signal);
       await cache.recordResult({ ...result, url: endpoint.url });
     } catch (error) {
       failure ??= error;
@@ -162,7 +159,7 @@ async function sendDue(
     await Promise.all(running.values());
   }
   if (failure !== null) throw failure;
-  return { sent, next: needsAnotherRun(await cache.read()) ? new Date(deps.clock()) : null };
+  return { sent, next: needsAnotherRun(await cache.read()) ? new Date(service.clock()) : null };
 }
 
 interface FetchFlag {
@@ -202,7 +199,7 @@ function needsAnotherRun(endpoint: GatewayWebhookEndpoint | null): boolean {
 }
 
 async function deleteEndpoint(
-  { database }: DeliverWebhooksDeps,
+  { database }: Service,
   endpointId: string,
 ): Promise<object> {
   const batch = { endpointId, limit: DELETE_BATCH };

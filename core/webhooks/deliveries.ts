@@ -11,7 +11,8 @@ import {
 } from "../../db/webhooks/deliveries.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { findForReader, findForStaff, type WebhookDeps } from "./endpoints.ts";
+import type { Service } from "../service.ts";
+import { findForReader, findForStaff } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
 export { DELIVERY_STATUSES } from "../../db/webhooks/deliveries.ts";
@@ -24,14 +25,17 @@ export interface DeliveryOptions {
 }
 
 export async function listWebhookDeliveries(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   endpointId: string,
   { limit, ...filter }: DeliveryOptions,
 ): Promise<{ deliveries: DeliveryView[]; next: string | null }> {
-  await findForReader(deps, caller, endpointId);
+  await findForReader(service, caller, endpointId);
   const options = { ...filter, endpointId, limit: limit + 1 };
-  const rows = await deps.database.query((sql) => listDeliveries(sql, options), "list deliveries");
+  const rows = await service.database.query(
+    (sql) => listDeliveries(sql, options),
+    "list deliveries",
+  );
   const deliveries = rows.slice(0, limit).map(viewDelivery);
   return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null };
 }
@@ -45,7 +49,7 @@ export interface EventDelivery extends DeliveryView {
 const MAX_ENDPOINTS = 100;
 
 export async function listEventDeliveries(
-  { database }: Pick<WebhookDeps, "database">,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   eventId: string,
 ): Promise<EventDelivery[]> {
@@ -62,15 +66,15 @@ export async function listEventDeliveries(
 
 /** Sends the same message with the same id again, and resets its attempts. */
 export async function resendWebhookDelivery(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   endpointId: string,
   eventId: string,
 ): Promise<DeliveryView> {
-  const endpoint = await findForStaff(deps, caller, endpointId);
-  const options = { endpointId, eventId, now: new Date(deps.clock()) };
-  const delivery = await deps.database.query((sql) => resendDelivery(sql, options), "resend");
+  const endpoint = await findForStaff(service, caller, endpointId);
+  const options = { endpointId, eventId, now: new Date(service.clock()) };
+  const delivery = await service.database.query((sql) => resendDelivery(sql, options), "resend");
   if (!delivery) throw new ServiceError("not_found");
-  if (endpoint.disabled_reason === null) deps.waker.wakeEndpoints([endpointId]);
+  if (endpoint.disabled_reason === null) service.waker.wakeEndpoints([endpointId]);
   return viewDelivery(delivery);
 }

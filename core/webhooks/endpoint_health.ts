@@ -1,7 +1,6 @@
 /** Records whether attempts to an endpoint succeed, and disables an endpoint that keeps failing. */
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
-import type { Database } from "../../db/connection/database.ts";
 import {
   type DisabledReason,
   disableEndpoint,
@@ -9,21 +8,12 @@ import {
   type GatewayWebhookEndpoint,
   recordEndpointHealth,
 } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { EventHandlers, EventWaker, JobQueue } from "../records/outbox.ts";
 import { dispatchAfterCommit } from "../records/change.ts";
-import type { PostResult } from "./post.ts";
+import type { PostResult } from "../posting/post.ts";
+import type { Service } from "../service.ts";
 import { isAccepted } from "./send.ts";
 import { viewEndpoint } from "./views.ts";
-
-export interface HealthDeps {
-  database: Database;
-  clock: Clock;
-  jobQueue: JobQueue;
-  waker: EventWaker;
-  events: EventHandlers;
-}
 
 /** The result of an attempt, and the URL it was sent to. */
 export type AttemptResult = PostResult & { url: string };
@@ -47,7 +37,7 @@ export interface EndpointCache {
 
 /** `onRead` is called each time the endpoint was read from the database. */
 export function createEndpointCache(
-  deps: HealthDeps,
+  service: Service,
   id: string,
   onRead: () => void,
 ): EndpointCache {
@@ -57,7 +47,7 @@ export function createEndpointCache(
     async read() {
       if (performance.now() - readAt > FRESH_MS) {
         readAt = performance.now();
-        endpoint = await deps.database.query((sql) => findEndpoint(sql, id), "find endpoint");
+        endpoint = await service.database.query((sql) => findEndpoint(sql, id), "find endpoint");
         onRead();
       }
       return endpoint;
@@ -67,7 +57,7 @@ export function createEndpointCache(
     recordResult: (result) =>
       serializeByKey(id, async () => {
         const known = endpoint;
-        const updated = known && await updateHealth(deps, known, result);
+        const updated = known && await updateHealth(service, known, result);
         // The endpoint may have been read again meanwhile; that state is newer.
         if (endpoint === known) endpoint = updated;
       }),
@@ -76,32 +66,35 @@ export function createEndpointCache(
 
 /** Returns the changed endpoint. Ignores the result of an attempt to an earlier URL. */
 async function updateHealth(
-  deps: HealthDeps,
+  service: Service,
   endpoint: GatewayWebhookEndpoint,
   result: AttemptResult,
 ): Promise<GatewayWebhookEndpoint> {
   const { id, url, failing_since, disabled_reason } = endpoint;
   if (result.url !== url || disabled_reason !== null) return endpoint;
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const isFailing = !isAccepted(result);
-  if (result.status_code === GONE) return await disable(deps, endpoint, "gone");
+  if (result.status_code === GONE) return await disable(service, endpoint, "gone");
   if (isFailing && failing_since && now.getTime() - failing_since.getTime() >= MAX_FAILING_MS) {
-    return await disable(deps, endpoint, "failing");
+    return await disable(service, endpoint, "failing");
   }
   // The first failure sets `failing_since`, and one success clears it.
   if (isFailing === (failing_since !== null)) return endpoint;
   const health = { id, url, failing_since: isFailing ? now : null };
-  await deps.database.query((sql) => recordEndpointHealth(sql, health), "store health of endpoint");
+  await service.database.query(
+    (sql) => recordEndpointHealth(sql, health),
+    "store health of endpoint",
+  );
   return { ...endpoint, ...health };
 }
 
 /** Disables the endpoint and publishes the event for it. */
 async function disable(
-  deps: HealthDeps,
+  service: Service,
   endpoint: GatewayWebhookEndpoint,
   reason: DisabledReason,
 ): Promise<GatewayWebhookEndpoint> {
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const disabled = { ...endpoint, disabled_reason: reason, updated_at: now };
   const event = {
     id: newId(now),
@@ -112,13 +105,13 @@ async function disable(
     user_id: null,
     data: { ...viewEndpoint(disabled), notification_id: null },
     created_at: now,
-    subscribers: deps.events.tasksFor("webhook_endpoint_disabled"),
+    subscribers: service.events.tasksFor("webhook_endpoint_disabled"),
   };
-  const written = await deps.database.query(
+  const written = await service.database.query(
     (sql) => disableEndpoint(sql, disabled, event),
     "disable endpoint",
   );
   if (!written.isWritten) return endpoint;
-  dispatchAfterCommit(deps, { events: [event] }, written);
+  dispatchAfterCommit(service, { events: [event] }, written);
   return disabled;
 }

@@ -14,34 +14,19 @@ import {
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
-import {
-  type Change,
-  type ChangedOnce,
-  changeOnce,
-  type OnceDeps,
-} from "../idempotency/change_once.ts";
+import { type Change, type ChangedOnce, changeOnce } from "../idempotency/change_once.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { firstIdAt, newId } from "../ids.ts";
-import type { EventWaker, JobQueue } from "../records/outbox.ts";
 import { readPage } from "../lists/page.ts";
-import type { SecretBox } from "../secrets/secret_box.ts";
-import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
-import type { Poster, PostResult } from "./post.ts";
+import { checkEndpointUrl } from "../posting/endpoint_url.ts";
+import type { PostResult } from "../posting/post.ts";
+import type { Service } from "../service.ts";
 import { isAccepted, send } from "./send.ts";
 import { newSecret, openSecret, sealSecret } from "./signature.ts";
 import { resumeJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
 export { DISABLED_REASONS } from "../../db/webhooks/endpoints.ts";
-
-export interface WebhookDeps extends OnceDeps {
-  jobQueue: JobQueue;
-  waker: EventWaker;
-  /** Encrypts the secrets of endpoints. */
-  secrets: SecretBox;
-  webhookRules: EndpointRules;
-  poster: Poster;
-}
 
 /** How long deliveries are also signed with the previous secret after a rotation. */
 const ROTATION_MS = 24 * 60 * 60 * 1_000;
@@ -70,22 +55,22 @@ interface Repeatable {
 }
 
 export async function createWebhookEndpoint(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   { url, event_names, description, enabled }: EndpointInput,
   { requestKey = null, formId = null }: Repeatable = {},
 ): Promise<RequestResult<EndpointWithSecret>> {
   requireStaff(caller);
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const id = formId === null ? newId(now) : requireRecentId(formId, now);
   const endpoint: GatewayWebhookEndpoint = {
     id,
-    url: await requireValidUrl(deps, url),
+    url: await requireValidUrl(service, url),
     event_names,
     description,
     disabled_reason: enabled ? null : "requested",
     failing_since: null,
-    secret: sealSecret(deps.secrets, newSecret(), id),
+    secret: sealSecret(service.secrets, newSecret(), id),
     previous_secret: null,
     previous_secret_until: null,
     event_count: 0,
@@ -93,13 +78,13 @@ export async function createWebhookEndpoint(
     updated_at: now,
     deleted_at: null,
   };
-  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+  const changed = await changeOnce(service, caller, requestKey, async (sql) => {
     if (await insertEndpoint(sql, endpoint)) return withSealedReply(endpoint);
     throw new ServiceError("invalid_state", {
       detail: "This form was already sent, and its endpoint exists.",
     });
   }, "insert endpoint");
-  return revealSecret(deps, changed);
+  return revealSecret(service, changed);
 }
 
 /** The stored reply has the secret as the endpoint's row has it: encrypted. */
@@ -109,7 +94,7 @@ function withSealedReply(endpoint: GatewayWebhookEndpoint): Change<EndpointWithS
 }
 
 function revealSecret(
-  { secrets }: WebhookDeps,
+  { secrets }: Service,
   changed: ChangedOnce<EndpointWithSecret>,
 ): RequestResult<EndpointWithSecret> {
   const isReplayed = "replayed" in changed;
@@ -124,7 +109,7 @@ function revealSecret(
 }
 
 /** The id of an endpoint that a form will create. */
-export function newFormId({ clock }: Pick<WebhookDeps, "clock">): string {
+export function newFormId({ clock }: Pick<Service, "clock">): string {
   return newId(new Date(clock()));
 }
 
@@ -145,7 +130,7 @@ function requireRecentId(id: string, now: Date): string {
 }
 
 export async function listWebhookEndpoints(
-  { database }: WebhookDeps,
+  { database }: Service,
   caller: Caller,
   { limit, before, isFailing = false }: {
     limit: number;
@@ -164,11 +149,11 @@ export async function listWebhookEndpoints(
 }
 
 export async function readWebhookEndpoint(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<EndpointView> {
-  return viewEndpoint(await findForReader(deps, caller, id));
+  return viewEndpoint(await findForReader(service, caller, id));
 }
 
 /**
@@ -176,18 +161,18 @@ export async function readWebhookEndpoint(
  * that the caller has seen. Throws `invalid_state` if the endpoint was changed since.
  */
 export async function updateWebhookEndpoint(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   id: string,
   { url, enabled, ...input }: Partial<EndpointInput>,
   shownAt: Date | null = null,
 ): Promise<EndpointView> {
-  const known = await findForStaff(deps, caller, id);
-  const now = new Date(deps.clock());
+  const known = await findForStaff(service, caller, id);
+  const now = new Date(service.clock());
   const isReenabled = enabled === true && known.disabled_reason !== null;
   const changes: EndpointChanges = {
     ...input,
-    ...url === undefined ? {} : { url: await requireValidUrl(deps, url) },
+    ...url === undefined ? {} : { url: await requireValidUrl(service, url) },
     // An endpoint that was disabled before keeps its reason.
     ...enabled === false && known.disabled_reason === null ? { disabled_reason: "requested" } : {},
     ...isReenabled ? { disabled_reason: null } : {},
@@ -195,48 +180,48 @@ export async function updateWebhookEndpoint(
     updated_at: now,
   };
   const jobs = isReenabled ? [resumeJob(id, now)] : [];
-  const { changed, queued } = await deps.database.transaction(async (sql) => ({
+  const { changed, queued } = await service.database.transaction(async (sql) => ({
     changed: requireUnchanged(await changeEndpoint(sql, id, changes, shownAt), shownAt),
     queued: await insertJobs(sql, jobs),
   }), "change endpoint");
-  for (const job of queued) deps.jobQueue.enqueue(job);
-  deps.waker.signalEndpointChange(id);
+  for (const job of queued) service.jobQueue.enqueue(job);
+  service.waker.signalEndpointChange(id);
   return viewEndpoint(changed);
 }
 
 /** Marks the endpoint as deleted; its delivery job then deletes the deliveries and the endpoint. */
 export async function deleteWebhookEndpoint(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<void> {
-  await findForStaff(deps, caller, id);
-  const deletion = { deleted_at: new Date(deps.clock()) };
-  await deps.database.query((sql) => changeEndpoint(sql, id, deletion), "delete endpoint");
-  deps.waker.signalEndpointChange(id);
-  deps.waker.wakeEndpoints([id]);
+  await findForStaff(service, caller, id);
+  const deletion = { deleted_at: new Date(service.clock()) };
+  await service.database.query((sql) => changeEndpoint(sql, id, deletion), "delete endpoint");
+  service.waker.signalEndpointChange(id);
+  service.waker.wakeEndpoints([id]);
 }
 
 /** For a day deliveries are signed with both secrets, so that receivers have time to switch. */
 export async function rotateWebhookSecret(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   id: string,
   { requestKey = null, shownAt = null }: Repeatable = {},
 ): Promise<RequestResult<EndpointWithSecret>> {
-  await findForStaff(deps, caller, id);
-  const now = new Date(deps.clock());
+  await findForStaff(service, caller, id);
+  const now = new Date(service.clock());
   const change = {
-    secret: sealSecret(deps.secrets, newSecret(), id),
+    secret: sealSecret(service.secrets, newSecret(), id),
     previous_secret_until: new Date(now.getTime() + ROTATION_MS),
     updated_at: now,
   };
-  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+  const changed = await changeOnce(service, caller, requestKey, async (sql) => {
     const rotated = await rotateSecret(sql, id, change, shownAt);
     return withSealedReply(requireUnchanged(rotated, shownAt));
   }, "rotate secret");
-  const result = revealSecret(deps, changed);
-  if (!result.isReplayed) deps.waker.signalEndpointChange(id);
+  const result = revealSecret(service, changed);
+  if (!result.isReplayed) service.waker.signalEndpointChange(id);
   return result;
 }
 
@@ -244,12 +229,12 @@ export type TestResult = PostResult & { id: string; succeeded: boolean };
 
 /** Sends a test event and returns the result. A disabled endpoint gets it, too. */
 export async function testWebhookEndpoint(
-  deps: WebhookDeps,
+  service: Service,
   caller: Caller,
   id: string,
 ): Promise<TestResult> {
-  const endpoint = await findForStaff(deps, caller, id);
-  const now = new Date(deps.clock());
+  const endpoint = await findForStaff(service, caller, id);
+  const now = new Date(service.clock());
   const event = {
     id: newId(now),
     name: TEST_EVENT_NAME,
@@ -258,23 +243,23 @@ export async function testWebhookEndpoint(
     created_at: now.toISOString(),
     data: { ...viewEndpoint(endpoint), notification_id: null },
   };
-  const result = await send(deps, endpoint, event);
+  const result = await send(service, endpoint, event);
   return { id: event.id, succeeded: isAccepted(result), ...result };
 }
 
 /** Finds the endpoint for a change. Throws `forbidden` if the caller is not staff. */
 export async function findForStaff(
-  deps: Pick<WebhookDeps, "database">,
+  service: Pick<Service, "database">,
   caller: Caller,
   id: string,
 ): Promise<GatewayWebhookEndpoint> {
   requireStaff(caller);
-  return await findForReader(deps, caller, id);
+  return await findForReader(service, caller, id);
 }
 
 /** Finds the endpoint for staff and viewers. Throws `not_found` if it was deleted. */
 export async function findForReader(
-  { database }: Pick<WebhookDeps, "database">,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   id: string,
 ): Promise<GatewayWebhookEndpoint> {
@@ -298,7 +283,7 @@ function requireUnchanged(
   });
 }
 
-async function requireValidUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {
+async function requireValidUrl({ webhookRules }: Service, url: string): Promise<string> {
   const checked = await checkEndpointUrl(url, webhookRules);
   if ("url" in checked) return checked.url;
   throw invalidField("url", checked.problem);

@@ -1,29 +1,21 @@
 /** Sends one event to one endpoint, stores the result, and plans the next attempt. */
 
 import { Buffer } from "node:buffer";
-import type { Database } from "../../db/connection/database.ts";
 import {
   type DeliveryAttempt,
   type DueDelivery,
   storeAttempt,
 } from "../../db/webhooks/deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../time/clock.ts";
 import { viewEvent } from "../events/read.ts";
-import type { SecretBox } from "../secrets/secret_box.ts";
+import type { Service } from "../service.ts";
 import { countDelivery } from "../telemetry/telemetry.ts";
-import type { Poster, PostResult } from "./post.ts";
+import type { PostResult } from "../posting/post.ts";
 import { openSecrets, signatureHeaders } from "./signature.ts";
-
-export interface SendDeps {
-  clock: Clock;
-  secrets: SecretBox;
-  poster: Poster;
-}
 
 /** The body is serialized once: the receiver verifies the signature of exactly these bytes. */
 export async function send(
-  { clock, secrets, poster }: SendDeps,
+  { clock, secrets, poster }: Service,
   endpoint: GatewayWebhookEndpoint,
   event: { id: string },
   signal?: AbortSignal,
@@ -49,19 +41,15 @@ export function isAccepted({ status_code }: PostResult): boolean {
   return status_code !== null && status_code >= 200 && status_code < 300;
 }
 
-export interface AttemptDeps extends SendDeps {
-  database: Database;
-}
-
 export async function attemptDelivery(
-  deps: AttemptDeps,
+  service: Service,
   endpoint: GatewayWebhookEndpoint,
   delivery: DueDelivery,
   signal: AbortSignal,
 ): Promise<PostResult> {
-  const result = await send(deps, endpoint, viewEvent(delivery.event), signal);
-  const attempt = newAttempt(endpoint, delivery, result, new Date(deps.clock()));
-  await deps.database.query((sql) => storeAttempt(sql, attempt), "store webhook attempt");
+  const result = await send(service, endpoint, viewEvent(delivery.event), signal);
+  const attempt = newAttempt(endpoint, delivery, result, new Date(service.clock()));
+  await service.database.query((sql) => storeAttempt(sql, attempt), "store webhook attempt");
   countDelivery(attempt.status === "pending" ? "retry" : attempt.status);
   return result;
 }

@@ -1,25 +1,18 @@
 /** Starts deliveries that were missed, and those of an endpoint that was enabled again. */
 
-import type { Database } from "../../db/connection/database.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { resumeDeliveries } from "../../db/webhooks/deliveries.ts";
 import { listEndpointsWithWork } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../time/clock.ts";
 import type { Task } from "../jobs/task.ts";
-import { type EventWaker, newJob } from "../records/outbox.ts";
-
-export interface DeliverySweepDeps {
-  database: Database;
-  clock: Clock;
-  waker: EventWaker;
-}
+import { newJob } from "../records/new_job.ts";
+import type { Service } from "../service.ts";
 
 /**
  * `serve_endpoints`: starts the delivery job of every endpoint that needs one. Returns their
  * number.
  */
 export async function sweepDeliveries(
-  { database, clock, waker }: DeliverySweepDeps,
+  { database, clock, waker }: Service,
 ): Promise<number> {
   const now = new Date(clock());
   const ids = await database.query(
@@ -40,7 +33,7 @@ export function resumeJob(endpointId: string, now: Date): NewJob {
 }
 
 /** Makes the waiting deliveries of an endpoint due now, because the endpoint was enabled again. */
-export function createResumeWebhooks({ database, clock, waker }: DeliverySweepDeps): Task {
+export function createResumeWebhooks({ database, clock, waker }: Service): Task {
   return {
     retries: 10,
     firstDelayMs: 5_000,

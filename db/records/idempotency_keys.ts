@@ -31,6 +31,8 @@ export interface IdempotencyKey extends KeyId {
   reply: unknown;
   /** The lease of the request that runs (lease.ts). */
   lease_id: string | null;
+  /** The seconds until the lease of a running request ends; null: no request runs. */
+  leased_seconds: number | null;
   created_at: Date;
 }
 
@@ -47,7 +49,7 @@ export interface NewKey extends KeyId, Lease {
   created_at: Date;
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** Keys created before this have expired and can be claimed again. */
   keysSince: Date;
   /**
@@ -89,16 +91,11 @@ export async function claimKey(sql: Sql, key: NewKey, keysSince: Date): Promise<
   return (await statement.run(sql, text)).length > 0;
 }
 
-export interface FoundKey extends IdempotencyKey {
-  /** The seconds until the lease of a running request ends; null: no request runs. */
-  leased_seconds: number | null;
-}
-
 export async function findKey(
   sql: Sql,
   { user_id, scope, key }: KeyId,
-): Promise<FoundKey | null> {
-  const [row] = await sql<[FoundKey?]>`
+): Promise<IdempotencyKey | null> {
+  const [row] = await sql<[IdempotencyKey?]>`
     select *, case when ${sql.unsafe(IS_LEASED)}
         then ceil(extract(epoch from lease_until - now()))::integer end as leased_seconds
     from gateway.idempotency_keys

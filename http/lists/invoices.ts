@@ -2,9 +2,9 @@
 
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
-import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { type InvoicePage, listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import type { Service } from "../../core/service.ts";
 import {
   createdRange,
   dateParameter,
@@ -39,9 +39,9 @@ export const InvoiceListQuery = z.object({
 });
 
 export async function readInvoicePage(
-  deps: InvoiceDeps,
+  service: Service,
   caller: Caller,
   { cursor, ...filter }: z.output<typeof InvoiceListQuery>,
 ): Promise<InvoicePage> {
-  return await listInvoices(deps, caller, { ...filter, after: cursor ?? null });
+  return await listInvoices(service, caller, { ...filter, after: cursor ?? null });
 }

@@ -5,11 +5,11 @@ import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
 import { describeUnknown, oneOf, text, textLike } from "../../core/fields/input.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { optionalId } from "../paths.ts";
+import type { Service } from "../../core/service.ts";
 import {
   amountParameter,
   createdRange,
@@ -135,26 +135,26 @@ const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
 
 /** Lists or searches payments. */
 export async function findPayments(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   query: z.output<typeof PaymentListQuery>,
 ): Promise<PaymentPage> {
   const { q, ...filter } = query;
-  if (q === undefined) return await readPaymentPage(deps, caller, filter);
+  if (q === undefined) return await readPaymentPage(service, caller, filter);
   const other = Object.entries(filter).find(([name, value]) =>
     value !== undefined && !SEARCH_PARAMETERS.includes(name)
   );
   if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
   const { limit, user_id } = filter;
-  return { payments: await searchPayments(deps, caller, { q, user_id, limit }), next: null };
+  return { payments: await searchPayments(service, caller, { q, user_id, limit }), next: null };
 }
 
 export async function readPaymentPage(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   { va_number, cursor, ...filter }: Omit<z.output<typeof PaymentListQuery>, "q">,
 ): Promise<PaymentPage> {
-  return await listPayments(deps, caller, {
+  return await listPayments(service, caller, {
     ...filter,
     va_number: va_number?.replaceAll(/[^0-9]/g, ""),
     after: cursor ?? null,

@@ -2,9 +2,9 @@
 
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listRefunds, REFUND_STATUSES, type RefundPage } from "../../core/payments/read_refunds.ts";
 import { optionalId } from "../paths.ts";
+import type { Service } from "../../core/service.ts";
 import { amountParameter, createdRange, severalOf } from "./filters.ts";
 import { paging } from "./page.ts";
 
@@ -19,11 +19,11 @@ export const RefundListQuery = z.object({
 });
 
 export async function readRefundPage(
-  deps: PaymentDeps,
+  service: Service,
   caller: Caller,
   query: z.output<typeof RefundListQuery>,
 ): Promise<RefundPage> {
-  return await listRefunds(deps, caller, {
+  return await listRefunds(service, caller, {
     statuses: query.status ?? null,
     paymentId: query.payment_id ?? null,
     createdFrom: query.created_from ?? null,

@@ -10,7 +10,7 @@ import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../router.ts";
 import { clientAddress, type RateLimit } from "./rate_limit.ts";
 
-export interface RequireCallerDeps {
+export interface RequireCallerOptions {
   authenticate: Authenticate;
   rateLimit: RateLimit;
   trustedProxies: AddressList | null;
@@ -22,8 +22,8 @@ export interface RequireCallerDeps {
  */
 export type RequireCaller = (c: Context<AppEnv>) => void | Promise<void>;
 
-export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
-  const { authenticate, rateLimit, trustedProxies } = deps;
+export function createRequireCaller(options: RequireCallerOptions): RequireCaller {
+  const { authenticate, rateLimit, trustedProxies } = options;
 
   return (c) => {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;

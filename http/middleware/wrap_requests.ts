@@ -16,7 +16,7 @@ export type Fetch = (
 
 type Inner = (request: Request, context: RequestContext) => Response | Promise<Response>;
 
-export interface WrapDeps {
+export interface WrapOptions {
   log: Log;
   clock: Clock;
   audit: AuditRequest;
@@ -26,7 +26,7 @@ export interface WrapDeps {
  * Wraps the app instead of being a Hono middleware: a middleware makes every response a promise,
  * which added about 10% to the time of a request in the benchmark.
  */
-export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fetch {
+export function wrapRequests(inner: Inner, { log, clock, audit }: WrapOptions): Fetch {
   return function fetch(request, connection) {
     const began = clock();
     const context: RequestContext = {

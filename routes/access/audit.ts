@@ -3,7 +3,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   AUDIT_OUTCOMES,
-  type AuditDeps,
   type AuditView,
   listAudit,
   parseResourceId,
@@ -16,6 +15,7 @@ import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
 import { basePathOf } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 
 const path = "/audit/";
 
@@ -151,11 +151,11 @@ const listRoute = createRoute({
   },
 });
 
-export function createAuditRoutes(deps: AuditDeps): Router {
+export function createAuditRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { cursor, ...query } = c.req.valid("query");
-    const { entries, next } = await listAudit(deps, callerOf(c), {
+    const { entries, next } = await listAudit(service, callerOf(c), {
       actor: query.actor ?? null,
       resourceId: query.resource_id === undefined ? null : parseResourceId(query.resource_id),
       action: query.action ?? null,

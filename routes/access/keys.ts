@@ -1,10 +1,10 @@
 /** `/keys/`: lists API keys, for staff and viewers; creates and revokes them, for staff. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { type KeyDeps as ApiKeyDeps, listKeys, revokeKey } from "../../core/auth/manage_keys.ts";
+import { listKeys, revokeKey } from "../../core/auth/manage_keys.ts";
 import { createApiKeyOnce } from "../../core/idempotency/create_api_key_once.ts";
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import { type Examples, nullableText, timestamp } from "../../core/fields/response.ts";
+import type { Service } from "../../core/service.ts";
 import { RoleSchema } from "./role.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, requestKeyOf } from "../../http/idempotency.ts";
 import { keepReply } from "../../http/keep_reply.ts";
@@ -209,11 +209,11 @@ const revokeRoute = createRoute({
   },
 });
 
-export function createKeyRoutes(deps: ApiKeyDeps & KeyDeps): Router {
+export function createKeyRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { limit, cursor } = c.req.valid("query");
-    const { keys, next } = await listKeys(deps, callerOf(c), { limit, before: cursor ?? null });
+    const { keys, next } = await listKeys(service, callerOf(c), { limit, before: cursor ?? null });
     const link = linkHeader(basePathOf(c, path) + path, { limit }, next, encodeKeyCursor);
     return c.json(keys, 200, link);
   });
@@ -221,15 +221,15 @@ export function createKeyRoutes(deps: ApiKeyDeps & KeyDeps): Router {
     const { name = null, order_prefix = null, ...owner } = c.req.valid("json");
     const input = { ...owner, name, order_prefix };
     const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
-    const created = await createApiKeyOnce(deps, callerOf(c), input, requestKey);
+    const created = await createApiKeyOnce(service, callerOf(c), input, requestKey);
     c.env.resourceId = created.prefix;
     // The response contains a secret.
     return c.json(created, 201, { "Cache-Control": "no-store" });
   });
   router.openapi(
     revokeRoute,
-    keepReply(deps, async (c) => {
-      await revokeKey(deps, callerOf(c), parsePrefix(c.req.valid("param").prefix));
+    keepReply(service, async (c) => {
+      await revokeKey(service, callerOf(c), parsePrefix(c.req.valid("param").prefix));
       return c.body(null, 204);
     }),
   );

@@ -1,11 +1,9 @@
 /** `/events/…`: lists and streams events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { HistoryDeps } from "../../core/events/history.ts";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { oneOf } from "../../core/fields/input.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { EventOf } from "../../core/handlers/events.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EVENT_NAMES } from "../../core/events/names.ts";
@@ -14,6 +12,7 @@ import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
 import { basePathOf, optionalId } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { EVENT_PAGE } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { addStream } from "./stream.ts";
@@ -67,13 +66,13 @@ const eventsRoute = createRoute({
 });
 
 export function createEventRoutes(
-  deps: PaymentDeps & HistoryDeps & { streams: EventStreams },
+  service: Service & { streams: EventStreams },
 ): Router {
   const router = createRouter();
   router.openapi(eventsRoute, async (c) => {
     const { cursor, ...query } = c.req.valid("query");
     const { name, resource_id, ...filter } = query;
-    const { events, next } = await listEvents(deps, callerOf(c), {
+    const { events, next } = await listEvents(service, callerOf(c), {
       ...filter,
       names: name ?? null,
       resourceId: resource_id ?? null,
@@ -81,6 +80,6 @@ export function createEventRoutes(
     });
     return c.json(events as EventOf[], 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
-  addStream(router, deps.streams);
+  addStream(router, service.streams);
   return router;
 }

@@ -2,7 +2,6 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/fields/input.ts";
-import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { WalkCursor } from "../../core/lists/page.ts";
 import { EXPORT_PAGE, type Exports } from "../../core/reports/export_stream.ts";
 import { exportPayments } from "../../core/reports/exports.ts";
@@ -13,6 +12,7 @@ import { RefundListQuery } from "../../http/lists/refunds.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { invoiceSource, refundSource, sendFile } from "../../http/exports.ts";
+import type { Service } from "../../core/service.ts";
 
 /** An export has no pages. */
 const WITHOUT_PAGES = { limit: true, cursor: true } as const;
@@ -116,19 +116,15 @@ const invoicesRoute = createRoute({
   ),
 });
 
-export interface ExportRouteDeps extends InvoiceDeps {
-  exports: Exports;
-}
-
-export function createExportRoutes(deps: ExportRouteDeps): Router {
+export function createExportRoutes(service: Service & { exports: Exports }): Router {
   const router = createRouter();
-  const { exports } = deps;
+  const { exports } = service;
   router.openapi(paymentsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportPayments(deps, caller, async (after: WalkCursor | null) => {
+    const source = exportPayments(service, caller, async (after: WalkCursor | null) => {
       const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-      const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
+      const { payments, next } = await readPaymentPage(service, caller, { ...filters, ...page });
       return { items: payments, next };
     });
     return await sendFile(c, exports, "payments", { ...source, hasByteOrderMark: bom === "true" });
@@ -136,13 +132,13 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   router.openapi(refundsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = refundSource(deps, caller, filters);
+    const source = refundSource(service, caller, filters);
     return await sendFile(c, exports, "refunds", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = invoiceSource(deps, caller, filters);
+    const source = invoiceSource(service, caller, filters);
     return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
   });
   return router;

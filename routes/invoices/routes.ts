@@ -4,7 +4,6 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
 import { InvoiceInputSchema, VoidInputSchema } from "../../core/invoices/invoice_input.ts";
-import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { InvoiceSchema, InvoiceStatusCheckSchema } from "../../core/invoices/schema.ts";
@@ -27,6 +26,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import {
   CREATED_INVOICES,
   INVOICE_PAGE,
@@ -188,35 +188,35 @@ const voidRoute = createRoute({
   },
 });
 
-export function createInvoiceRoutes(deps: InvoiceDeps): Router {
+export function createInvoiceRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { cursor: _, ...query } = c.req.valid("query");
-    const { invoices, next } = await readInvoicePage(deps, callerOf(c), c.req.valid("query"));
+    const { invoices, next } = await readInvoicePage(service, callerOf(c), c.req.valid("query"));
     const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(invoices, 200, link);
   });
   router.openapi(createInvoiceRoute, async (c) => {
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
-    const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, requestKey);
+    const { body, isReplayed } = await createInvoice(service, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readInvoice(deps, callerOf(c), id), 200);
+    return c.json(await readInvoice(service, callerOf(c), id), 200);
   });
   router.openapi(checkStatusRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await getInvoiceStatus(deps, callerOf(c), id), 200);
+    return c.json(await getInvoiceStatus(service, callerOf(c), id), 200);
   });
   router.openapi(voidRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
     const request = { caller: callerOf(c), id, requestKey };
-    const { body, isReplayed } = await voidInvoice(deps, request, input.reason);
+    const { body, isReplayed } = await voidInvoice(service, request, input.reason);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

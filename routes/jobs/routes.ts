@@ -1,11 +1,11 @@
 /** `/jobs/…`: lists, reads and retries background jobs. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import { oneOf, text } from "../../core/fields/input.ts";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
-import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
+import { retryJob } from "../../core/jobs/retry.ts";
 import { unsentExample } from "../../openapi/components.ts";
+import type { Service } from "../../core/service.ts";
 import { JobSchema } from "./schema.ts";
 import { JOB_PAGE, JOBS } from "./examples.ts";
 import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
@@ -114,11 +114,11 @@ const retryRoute = createRoute({
   },
 });
 
-export function createJobRoutes(deps: RetryDeps & KeyDeps): Router {
+export function createJobRoutes(service: Service & Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { task, status, limit, cursor } = c.req.valid("query");
-    const { jobs, next } = await listJobs(deps, callerOf(c), {
+    const { jobs, next } = await listJobs(service, callerOf(c), {
       task: task ?? null,
       status: status ?? null,
       limit,
@@ -129,13 +129,13 @@ export function createJobRoutes(deps: RetryDeps & KeyDeps): Router {
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readJob(deps, callerOf(c), id), 200);
+    return c.json(await readJob(service, callerOf(c), id), 200);
   });
   router.openapi(
     retryRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
-      return c.json(await retryJob(deps, callerOf(c), id), 200);
+      return c.json(await retryJob(service, callerOf(c), id), 200);
     }),
   );
   return router;

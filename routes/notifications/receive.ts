@@ -5,7 +5,8 @@ import type { Context } from "hono";
 import type { AddressList } from "../../core/config/address_list.ts";
 import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
-import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
+import { receiveNotification } from "../../core/notifications/receive.ts";
+import type { Service } from "../../core/service.ts";
 import { checkNotifiedSubscription } from "../../core/subscriptions/link.ts";
 import { countRefusedNotification } from "../../core/telemetry/telemetry.ts";
 import { DEFAULT_LIMITS, tooComplex } from "../../http/middleware/json_body.ts";
@@ -64,27 +65,24 @@ const receiveRoute = createRoute({
   },
 });
 
-export interface NotificationRouteDeps extends ReceiveDeps {
-  limit: RateLimit;
-  trustedProxies: AddressList | null;
-}
-
-export function createReceiveRoute(deps: NotificationRouteDeps): Router {
-  const { limit, trustedProxies } = deps;
+export function createReceiveRoute(
+  service: Service,
+  { limit, trustedProxies }: { limit: RateLimit; trustedProxies: AddressList | null },
+): Router {
   const router = createRouter();
   // Not validated by its schema: `parseNotification` needs the payload exactly as received.
   router.openAPIRegistry.registerPath(receiveRoute);
   router.post(receiveRoute.path, async (c) => {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
-      const received = parseNotification(await payloadOf(c), deps.gateway);
+      const received = parseNotification(await payloadOf(c), service.gateway);
       if (received.type === "signed") {
-        const { id } = await receiveNotification(deps, received);
+        const { id } = await receiveNotification(service, received);
         return c.json<Receipt, 200>({ status: "ok", notification_id: id }, 200);
       }
       // Any client can send an unsigned notification, so a limit must protect the database.
       limit.count(address());
-      await checkNotifiedSubscription(deps, received.body);
+      await checkNotifiedSubscription(service, received.body);
       return c.json<Receipt, 200>({ status: "ok", notification_id: null }, 200);
     } catch (thrown) {
       if (isRejection(thrown)) {

@@ -2,7 +2,6 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { invalidField } from "../../core/errors.ts";
-import type { NotificationDeps } from "../../core/notifications/receive.ts";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,
@@ -21,6 +20,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { NOTIFICATION_PAGE, NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 
@@ -96,7 +96,7 @@ const replayRoute = createRoute({
   },
 });
 
-export function createNotificationRoutes(deps: NotificationDeps): Router {
+export function createNotificationRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { cursor, created_before, ...query } = c.req.valid("query");
@@ -107,7 +107,7 @@ export function createNotificationRoutes(deps: NotificationDeps): Router {
       );
     }
     const filter = { ...query, created_to: query.created_to ?? created_before };
-    const { notifications, next } = await listNotifications(deps, callerOf(c), {
+    const { notifications, next } = await listNotifications(service, callerOf(c), {
       ...filter,
       after: cursor ?? null,
     });
@@ -116,9 +116,9 @@ export function createNotificationRoutes(deps: NotificationDeps): Router {
   });
   router.openapi(
     replayRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
-      return c.json(await replayNotification(deps, callerOf(c), id), 200);
+      return c.json(await replayNotification(service, callerOf(c), id), 200);
     }),
   );
   return router;

@@ -2,7 +2,6 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { cancelPayment, capturePayment, expirePayment } from "../../core/payments/actions.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { enqueueRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
@@ -26,6 +25,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import {
   CAPTURES,
   CaptureSchema,
@@ -192,19 +192,27 @@ const captureRoute = createRoute({
   },
 });
 
-export function addPaymentActions(router: Router, deps: PaymentDeps): void {
+export function addPaymentActions(router: Router, service: Service): void {
   router.openapi(cancelRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(cancelRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await cancelPayment(deps, { caller: callerOf(c), id, requestKey });
+    const { body, isReplayed } = await cancelPayment(service, {
+      caller: callerOf(c),
+      id,
+      requestKey,
+    });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await expirePayment(deps, { caller: callerOf(c), id, requestKey });
+    const { body, isReplayed } = await expirePayment(service, {
+      caller: callerOf(c),
+      id,
+      requestKey,
+    });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
@@ -215,12 +223,12 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      const enqueued = await enqueueRefund(deps, callerOf(c), id, input, request);
+      const enqueued = await enqueueRefund(service, callerOf(c), id, input, request);
       return accepted(c, refundRoute.getRoutingPath(), enqueued);
     }
     const requestKey = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await refundPayment(
-      deps,
+      service,
       { caller: callerOf(c), id, requestKey },
       input,
     );
@@ -232,7 +240,7 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
     const { body, isReplayed } = await capturePayment(
-      deps,
+      service,
       { caller: callerOf(c), id, requestKey },
       input,
     );

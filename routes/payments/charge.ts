@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { createCharge } from "../../core/payments/charge.ts";
 import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
 import { ChargeSchema } from "../../core/payments/charge_input.ts";
-import { type AsyncChargeDeps, enqueueCharge } from "../../core/payments/process_charge_async.ts";
+import { enqueueCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import { QUEUED_JOBS } from "../jobs/examples.ts";
@@ -24,6 +24,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 
 const path = "/charge/";
 
@@ -86,7 +87,7 @@ const chargeRoute = createRoute({
   },
 });
 
-export function createChargeRoutes(deps: AsyncChargeDeps): Router {
+export function createChargeRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(chargeRoute, async (c) => {
     const input = c.req.valid("json");
@@ -95,10 +96,10 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      return accepted(c, path, await enqueueCharge(deps, callerOf(c), input, request));
+      return accepted(c, path, await enqueueCharge(service, callerOf(c), input, request));
     }
     const requestKey = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, requestKey);
+    const { body, isReplayed } = await createCharge(service, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(forCaller(callerOf(c), body), 201, { Location, ...replayHeader(isReplayed) });
   });

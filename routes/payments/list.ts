@@ -1,7 +1,6 @@
 /** `GET /payments/`: lists payments and searches them. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { filteredLinkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
@@ -9,6 +8,7 @@ import { basePathOf } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, type Router } from "../../http/router.ts";
 import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
+import type { Service } from "../../core/service.ts";
 
 const path = "/payments/";
 
@@ -55,10 +55,10 @@ const listRoute = createRoute({
   },
 });
 
-export function addPaymentList(router: Router, deps: PaymentDeps): void {
+export function addPaymentList(router: Router, service: Service): void {
   router.openapi(listRoute, async (c) => {
     const query = c.req.valid("query");
-    const { payments, next } = await findPayments(deps, callerOf(c), query);
+    const { payments, next } = await findPayments(service, callerOf(c), query);
     const { cursor: _, ...filter } = query;
     return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
   });

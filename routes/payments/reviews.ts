@@ -4,7 +4,6 @@
 
 import { createRoute } from "@hono/zod-openapi";
 import { approvePayment, denyPayment } from "../../core/payments/actions.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import { PAYMENTS } from "../../core/payments/examples.ts";
@@ -12,6 +11,7 @@ import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
 import { REPLAY_HEADER, replayHeader, requestKeyOf, scopeOf } from "../../http/idempotency.ts";
 import { ACTION_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { UNKNOWN_OUTCOME } from "./actions.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
 
@@ -74,13 +74,13 @@ const denyRoute = createRoute({
   },
 });
 
-export function createReviewRoutes(deps: PaymentDeps): Router {
+export function createReviewRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(approveRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(approveRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await approvePayment(deps, {
+    const { body, isReplayed } = await approvePayment(service, {
       caller: callerOf(c),
       id,
       requestKey,
@@ -91,7 +91,11 @@ export function createReviewRoutes(deps: PaymentDeps): Router {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(denyRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await denyPayment(deps, { caller: callerOf(c), id, requestKey });
+    const { body, isReplayed } = await denyPayment(service, {
+      caller: callerOf(c),
+      id,
+      requestKey,
+    });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   return router;

@@ -5,11 +5,11 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/fields/response.ts";
+import type { Service } from "../../core/service.ts";
 import { CHARGEBACKS } from "./chargeback_examples.ts";
 import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { SETTLED_TRANSACTION } from "./transaction_example.ts";
@@ -117,18 +117,18 @@ const checkStatusRoute = createRoute({
   },
 });
 
-export function createPaymentRoutes(deps: PaymentDeps): Router {
+export function createPaymentRoutes(service: Service): Router {
   const router = createRouter();
-  addPaymentList(router, deps);
+  addPaymentList(router, service);
   router.openapi(readRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    return c.json(forCaller(callerOf(c), await readPayment(deps, callerOf(c), id)), 200);
+    return c.json(forCaller(callerOf(c), await readPayment(service, callerOf(c), id)), 200);
   });
   router.openapi(checkStatusRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    const { payment, gateway_response } = await getStatus(deps, callerOf(c), id);
+    const { payment, gateway_response } = await getStatus(service, callerOf(c), id);
     return c.json({ payment: forCaller(callerOf(c), payment), gateway_response }, 200);
   });
-  addPaymentActions(router, deps);
+  addPaymentActions(router, service);
   return router;
 }

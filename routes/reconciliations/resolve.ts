@@ -4,7 +4,6 @@
  */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { reopenDifference, resolveDifference } from "../../core/reports/reconciliations.ts";
 import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
 import { keepReply } from "../../http/keep_reply.ts";
@@ -16,6 +15,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { DifferenceSchema, OPEN_DIFFERENCE, RESOLVED_DIFFERENCE } from "./schemas.ts";
 
 const path = "/reconciliations/{pk}/differences/{difference_id}/";
@@ -83,21 +83,21 @@ const reopenRoute = createRoute({
   },
 });
 
-export function addResolve(router: Router, deps: PaymentDeps): void {
+export function addResolve(router: Router, service: Service): void {
   router.openapi(
     resolveRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const [id, number] = differenceIds(c.req.valid("param"));
-      const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
+      const { difference, isChanged } = await resolveDifference(service, callerOf(c), id, number);
       c.env.isAuditExempt = !isChanged;
       return c.json(difference, 200);
     }),
   );
   router.openapi(
     reopenRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const [id, number] = differenceIds(c.req.valid("param"));
-      const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
+      const { difference, isChanged } = await reopenDifference(service, callerOf(c), id, number);
       c.env.isAuditExempt = !isChanged;
       return c.json(difference, 200);
     }),

@@ -4,7 +4,6 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { requireStaff } from "../../core/auth/caller.ts";
 import { invalidField, ServiceError } from "../../core/errors.ts";
 import { oneOf } from "../../core/fields/input.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listDifferences,
   listReconciliations,
@@ -19,6 +18,7 @@ import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../../http/paths.ts";
 import { CHANGE_ERRORS, COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { addResolve } from "./resolve.ts";
 import {
   DIFFERENCE_PAGE,
@@ -193,7 +193,7 @@ const differencesRoute = createRoute({
   },
 });
 
-export function createReconciliationRoutes(deps: PaymentDeps): Router {
+export function createReconciliationRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(uploadRoute, async (c) => {
     requireStaff(callerOf(c));
@@ -207,7 +207,7 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
     if (Number(headers.get("content-length") ?? 0) > MAX_FILE_BYTES) throw tooLarge();
     if (body === null) throw invalidField("body", "is empty; send the report as CSV");
     const options = { columns, isConfirmed: confirm_checks === "true" };
-    const { reconciliation, isQueued } = await uploadReport(deps, callerOf(c), body, options);
+    const { reconciliation, isQueued } = await uploadReport(service, callerOf(c), body, options);
     const Location = `${basePathOf(c, path)}${path}${reconciliation.id}/`;
     return isQueued
       ? c.json(reconciliation, 202, { Location })
@@ -216,20 +216,20 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
   router.openapi(listRoute, async (c) => {
     const { cursor, limit } = c.req.valid("query");
     const page = { limit, before: cursor ?? null };
-    const { reconciliations, next } = await listReconciliations(deps, callerOf(c), page);
+    const { reconciliations, next } = await listReconciliations(service, callerOf(c), page);
     const Link = linkHeader(basePathOf(c, path) + path, { limit }, next);
     return c.json(reconciliations, 200, Link);
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readReconciliation(deps, callerOf(c), id), 200);
+    return c.json(await readReconciliation(service, callerOf(c), id), 200);
   });
   router.openapi(differencesRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const { cursor, result, resolved, limit } = c.req.valid("query");
     const isResolved = resolved === undefined ? null : resolved === "true";
     const filter = { result: result ?? null, isResolved, after: cursor ?? null, limit };
-    const { differences, next } = await listDifferences(deps, callerOf(c), id, filter);
+    const { differences, next } = await listDifferences(service, callerOf(c), id, filter);
     const url = `${basePathOf(c, "/reconciliations/:pk/differences/")}${path}${id}/differences/`;
     return c.json(
       differences,
@@ -237,8 +237,8 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
       linkHeader(url, { result, resolved, limit }, next, (line) => line),
     );
   });
-  addResolve(router, deps);
-  addTakeOver(router, deps);
+  addResolve(router, service);
+  addTakeOver(router, service);
   return router;
 }
 

@@ -4,7 +4,6 @@
  */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { takeOverDifference, takeOverMissing } from "../../core/reports/take_over.ts";
 import { JobSchema } from "../jobs/schema.ts";
 import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
@@ -18,6 +17,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { differenceIds, differenceParams } from "./resolve.ts";
 import { DifferenceSchema, QUEUED_TAKE_OVER, TAKEN_OVER_DIFFERENCE } from "./schemas.ts";
 
@@ -85,21 +85,21 @@ const allRoute = createRoute({
   },
 });
 
-export function addTakeOver(router: Router, deps: PaymentDeps): void {
+export function addTakeOver(router: Router, service: Service): void {
   router.openapi(
     oneRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const [id, number] = differenceIds(c.req.valid("param"));
-      const { difference, isChanged } = await takeOverDifference(deps, callerOf(c), id, number);
+      const { difference, isChanged } = await takeOverDifference(service, callerOf(c), id, number);
       c.env.isAuditExempt = !isChanged;
       return c.json(difference, 200);
     }),
   );
   router.openapi(
     allRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
-      return c.json(await takeOverMissing(deps, callerOf(c), id), 202);
+      return c.json(await takeOverMissing(service, callerOf(c), id), 202);
     }),
   );
 }

@@ -2,7 +2,6 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { markRefundDenied } from "../../core/payments/mark_refund_denied.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readRefund } from "../../core/payments/read_refunds.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
@@ -15,6 +14,7 @@ import { basePathOf, parsePathId, pathId } from "../../http/paths.ts";
 import { ACTION_ERRORS, COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { readRefundPage, RefundListQuery } from "../../http/lists/refunds.ts";
+import type { Service } from "../../core/service.ts";
 
 const path = "/refunds/";
 
@@ -128,22 +128,22 @@ const markDeniedRoute = createRoute({
   },
 });
 
-export function createRefundRoutes(deps: PaymentDeps): Router {
+export function createRefundRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { cursor: _, ...query } = c.req.valid("query");
-    const { refunds, next } = await readRefundPage(deps, callerOf(c), c.req.valid("query"));
+    const { refunds, next } = await readRefundPage(service, callerOf(c), c.req.valid("query"));
     return c.json(refunds, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readRefund(deps, callerOf(c), id), 200);
+    return c.json(await readRefund(service, callerOf(c), id), 200);
   });
   router.openapi(markDeniedRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const scope = scopeOf(markDeniedRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await markRefundDenied(deps, {
+    const { body, isReplayed } = await markRefundDenied(service, {
       caller: callerOf(c),
       id,
       requestKey,

@@ -195,12 +195,12 @@ const statsRoute = createRoute({
   },
 });
 
-export function createStatsRoutes(deps: { database: Database; clock: Clock }): Router {
+export function createStatsRoutes(service: { database: Database; clock: Clock }): Router {
   const router = createRouter();
   router.openapi(statsRoute, async (c) => {
     const { group_by = [], ...query } = c.req.valid("query");
     const input = { ...query, group_by: [...new Set(group_by)] };
-    return c.json(await readPaymentStats(deps, callerOf(c), input), 200);
+    return c.json(await readPaymentStats(service, callerOf(c), input), 200);
   });
   return router;
 }

@@ -2,13 +2,14 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
-import type { GatewayClient } from "../../core/gateway/client.ts";
-import { createReadinessCheck, type ReadinessDeps } from "../../core/status/readiness.ts";
+import type { Service } from "../../core/service.ts";
+import { createReadinessCheck } from "../../core/status/readiness.ts";
 import { responseRef } from "../../openapi/components.ts";
 import { problems } from "../../http/problems/responses.ts";
 import { createRouter } from "../../http/router.ts";
 import { gatewayState } from "./schemas.ts";
 import { gatewayStateOf } from "../../core/status/status.ts";
+import type { Migration } from "../../db/migrations/migrate.ts";
 
 export const LiveSchema = z.object({
   status: z.literal("live").openapi({ description: "Always `live`." }),
@@ -85,15 +86,16 @@ const getReady = createRoute({
   },
 });
 
-export interface HealthDeps extends ReadinessDeps {
-  gateway: Pick<GatewayClient, "breakerState">;
+/** What the probes read. */
+interface ProbedService extends Pick<Service, "database" | "gateway"> {
+  migrations: Migration[];
   isDraining: () => boolean;
 }
 
-export function createHealthRoutes(deps: HealthDeps) {
-  const { gateway, isDraining } = deps;
+export function createHealthRoutes(service: ProbedService) {
+  const { gateway, isDraining } = service;
   const health = createRouter();
-  const checkReadiness = createReadinessCheck(deps);
+  const checkReadiness = createReadinessCheck(service);
 
   health.openapi(getLive, (c) => c.json(LIVE, 200));
 

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createRoute, z } from "@hono/zod-openapi";
 import { type Caller, requireReadAll } from "../../core/auth/caller.ts";
-import { createMetricsRenderer, type MetricsDeps } from "../../core/status/metrics.ts";
+import { createMetricsRenderer, type MetricsSource } from "../../core/status/metrics.ts";
 import { VERSION } from "../../openapi/document.ts";
 import type { RequireCaller } from "../../http/middleware/require_caller.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
@@ -41,9 +41,9 @@ const metricsRoute = createRoute({
   },
 });
 
-export function createMetricsRoutes(deps: Omit<MetricsDeps, "version">): Router {
+export function createMetricsRoutes(service: Omit<MetricsSource, "version">): Router {
   const router = createRouter();
-  const render = createMetricsRenderer({ ...deps, version: VERSION });
+  const render = createMetricsRenderer({ ...service, version: VERSION });
   router.openapi(metricsRoute, async (c) => {
     requireReadAll(callerOf(c));
     return c.text(await render(), 200, {

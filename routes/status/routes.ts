@@ -1,12 +1,14 @@
 /** `GET /status/`: the state of the service, for staff and viewers. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { gatewayStateOf, readStatus, type StatusDeps } from "../../core/status/status.ts";
+import type { Service } from "../../core/service.ts";
+import { gatewayStateOf, readStatus } from "../../core/status/status.ts";
 import { VERSION } from "../../openapi/document.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { STATUSES } from "./examples.ts";
 import { StatusSchema } from "./schemas.ts";
+import type { Load } from "../../core/status/load.ts";
 
 const statusRoute = createRoute({
   method: "get",
@@ -30,17 +32,19 @@ const statusRoute = createRoute({
   },
 });
 
-export function createStatusRoutes(deps: StatusDeps & { build: string | null }): Router {
+export function createStatusRoutes(
+  service: Service & { load: Load; build: string | null },
+): Router {
   const router = createRouter();
-  const startedAt = new Date(deps.clock());
+  const startedAt = new Date(service.clock());
   router.openapi(statusRoute, async (c) => {
-    const status = await readStatus(deps, callerOf(c), startedAt);
+    const status = await readStatus(service, callerOf(c), startedAt);
     const states = {
       gateway: gatewayStateOf(status.gateway),
       gateway_reads: gatewayStateOf(status.gateway_reads),
       gateway_writes: gatewayStateOf(status.gateway_writes),
     };
-    return c.json({ version: VERSION, build: deps.build, ...status, ...states }, 200);
+    return c.json({ version: VERSION, build: service.build, ...status, ...states }, 200);
   });
   return router;
 }

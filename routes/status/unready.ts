@@ -1,7 +1,7 @@
 /** The app of an instance that cannot serve requests yet: only the liveness probe works. */
 
 import { ServiceError } from "../../core/errors.ts";
-import { type Fetch, type WrapDeps, wrapRequests } from "../../http/middleware/wrap_requests.ts";
+import { type Fetch, type WrapOptions, wrapRequests } from "../../http/middleware/wrap_requests.ts";
 import { renderError } from "../../http/problems/render.ts";
 import { LIVE } from "./health.ts";
 
@@ -20,7 +20,7 @@ export interface UnreadyReason {
  */
 export function createUnreadyApp(
   readReason: () => UnreadyReason,
-  deps: Omit<WrapDeps, "audit">,
+  options: Omit<WrapOptions, "audit">,
 ): Fetch {
   return wrapRequests((request, context) => {
     const path = new URL(request.url).pathname;
@@ -33,7 +33,7 @@ export function createUnreadyApp(
     });
     return renderError(error, context);
     // No caller is authenticated, so there is nothing to record.
-  }, { ...deps, audit: () => {} });
+  }, { ...options, audit: () => {} });
 }
 
 const LIVENESS = /\/health\/live\/?$/;

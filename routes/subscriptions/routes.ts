@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/fields/input.ts";
-import type { RecordDeps } from "../../core/records/record.ts";
+import type { Service } from "../../core/service.ts";
 import { SUBSCRIPTION_VERBS, updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
@@ -255,29 +255,29 @@ const actionRoute = createRoute({
   },
 });
 
-export function createSubscriptionRoutes(deps: RecordDeps): Router {
+export function createSubscriptionRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { cursor, ...query } = c.req.valid("query");
     const filter = { ...query, after: cursor ?? null };
-    const { subscriptions, next } = await listSubscriptions(deps, callerOf(c), filter);
+    const { subscriptions, next } = await listSubscriptions(service, callerOf(c), filter);
     const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(subscriptions, 200, link);
   });
   router.openapi(createSubscriptionRoute, async (c) => {
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
-    const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, requestKey);
+    const { body, isReplayed } = await createSubscription(service, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readSubscription(deps, callerOf(c), id), 200);
+    return c.json(await readSubscription(service, callerOf(c), id), 200);
   });
   router.openapi(checkStatusRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await getSubscriptionStatus(deps, callerOf(c), id), 200);
+    return c.json(await getSubscriptionStatus(service, callerOf(c), id), 200);
   });
   router.openapi(updateRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
@@ -285,7 +285,7 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const scope = scopeOf(updateRoute.path, id, "PATCH");
     const requestKey = requestKeyOf(c.req.valid("header"), scope, input);
     const request = { caller: callerOf(c), id, requestKey };
-    const result = await updateSubscription(deps, request, input);
+    const result = await updateSubscription(service, request, input);
     return c.json(result.body, 200, replayHeader(result.isReplayed));
   });
   router.openapi(actionRoute, async (c) => {
@@ -294,7 +294,7 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const request = { caller: callerOf(c), id, requestKey };
-    const { body, isReplayed } = await SUBSCRIPTION_VERBS[action_name](deps, request);
+    const { body, isReplayed } = await SUBSCRIPTION_VERBS[action_name](service, request);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

@@ -1,12 +1,12 @@
 /** `/timelines/…`: what happened to a payment, an invoice or a subscription. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { RecordDeps } from "../../core/records/record.ts";
 import type { Examples } from "../../core/fields/response.ts";
 import { readTimeline, type TimelineEntry } from "../../core/reports/timelines.ts";
 import { parsePathId, pathId } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { TimelineSchema } from "./schemas.ts";
 
 type Timeline = z.output<typeof TimelineSchema>;
@@ -159,12 +159,12 @@ function timelineRoute(resource: Timeline["resource"]) {
   });
 }
 
-export function createTimelineRoutes(deps: RecordDeps): Router {
+export function createTimelineRoutes(service: Service): Router {
   const router = createRouter();
   for (const resource of ["payment", "invoice", "subscription"] as const) {
     router.openapi(timelineRoute(resource), async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
-      return c.json(await readTimeline(deps, callerOf(c), resource, id), 200);
+      return c.json(await readTimeline(service, callerOf(c), resource, id), 200);
     });
   }
   return router;

@@ -1,12 +1,8 @@
 /** `POST /webhook-endpoints/{pk}/…/`: tests an endpoint, and rotates its secret. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
-import {
-  rotateWebhookSecret,
-  testWebhookEndpoint,
-  type WebhookDeps,
-} from "../../core/webhooks/endpoints.ts";
+import type { Service } from "../../core/service.ts";
+import { rotateWebhookSecret, testWebhookEndpoint } from "../../core/webhooks/endpoints.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
@@ -86,19 +82,21 @@ const rotateWebhookSecretRoute = createRoute({
   },
 });
 
-export function addActions(router: Router, deps: WebhookDeps & KeyDeps): void {
+export function addActions(router: Router, service: Service & Service): void {
   router.openapi(
     testWebhookEndpointRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
-      return c.json(await testWebhookEndpoint(deps, callerOf(c), id), 200);
+      return c.json(await testWebhookEndpoint(service, callerOf(c), id), 200);
     }),
   );
   router.openapi(rotateWebhookSecretRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const scope = scopeOf(rotateWebhookSecretRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, null);
-    const { body, isReplayed } = await rotateWebhookSecret(deps, callerOf(c), id, { requestKey });
+    const { body, isReplayed } = await rotateWebhookSecret(service, callerOf(c), id, {
+      requestKey,
+    });
     return c.json(body, 200, { "Cache-Control": "no-store", ...replayHeader(isReplayed) });
   });
 }

@@ -1,14 +1,13 @@
 /** `/webhook-endpoints/{pk}/deliveries/`: lists and resends deliveries to an endpoint. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import { oneOf } from "../../core/fields/input.ts";
+import type { Service } from "../../core/service.ts";
 import {
   DELIVERY_STATUSES,
   listWebhookDeliveries,
   resendWebhookDelivery,
 } from "../../core/webhooks/deliveries.ts";
-import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
 import { keepReply } from "../../http/keep_reply.ts";
@@ -85,12 +84,12 @@ const resendWebhookDeliveryRoute = createRoute({
   },
 });
 
-export function addDeliveries(router: Router, deps: WebhookDeps & KeyDeps): void {
+export function addDeliveries(router: Router, service: Service & Service): void {
   router.openapi(listWebhookDeliveriesRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const { status, limit, cursor } = c.req.valid("query");
     const options = { status: status ?? null, limit, before: cursor ?? null };
-    const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
+    const { deliveries, next } = await listWebhookDeliveries(service, callerOf(c), id, options);
     const routingPath = listWebhookDeliveriesRoute.getRoutingPath();
     const listPath = basePathOf(c, routingPath) + path.replace("{pk}", id);
     const link = linkHeader(listPath, { status, limit }, next);
@@ -98,10 +97,10 @@ export function addDeliveries(router: Router, deps: WebhookDeps & KeyDeps): void
   });
   router.openapi(
     resendWebhookDeliveryRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const { pk, delivery_id } = c.req.valid("param");
       const [endpointId, eventId] = [parsePathId(pk), parsePathId(delivery_id)];
-      const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
+      const delivery = await resendWebhookDelivery(service, callerOf(c), endpointId, eventId);
       return c.json(delivery, 202);
     }),
   );

@@ -1,14 +1,13 @@
 /** `/webhook-endpoints/`: lists, creates, reads, updates and deletes endpoints. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
+import type { Service } from "../../core/service.ts";
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
   listWebhookEndpoints,
   readWebhookEndpoint,
   updateWebhookEndpoint,
-  type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
 import {
   IdempotencyHeaders,
@@ -185,11 +184,11 @@ const deleteWebhookEndpointRoute = createRoute({
   },
 });
 
-export function addEndpoints(router: Router, deps: WebhookDeps & KeyDeps): void {
+export function addEndpoints(router: Router, service: Service & Service): void {
   router.openapi(listRoute, async (c) => {
     const { limit, cursor } = c.req.valid("query");
     const options = { limit, before: cursor ?? null };
-    const { endpoints, next } = await listWebhookEndpoints(deps, callerOf(c), options);
+    const { endpoints, next } = await listWebhookEndpoints(service, callerOf(c), options);
     return c.json(endpoints, 200, linkHeader(basePathOf(c, path) + path, { limit }, next));
   });
   router.openapi(createWebhookEndpointRoute, async (c) => {
@@ -197,7 +196,9 @@ export function addEndpoints(router: Router, deps: WebhookDeps & KeyDeps): void 
     const input = { url, event_names, description, enabled };
     const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
     const caller = callerOf(c);
-    const { body, isReplayed } = await createWebhookEndpoint(deps, caller, input, { requestKey });
+    const { body, isReplayed } = await createWebhookEndpoint(service, caller, input, {
+      requestKey,
+    });
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     const headers = { Location, ...replayHeader(isReplayed) };
     // The response contains a secret.
@@ -205,20 +206,20 @@ export function addEndpoints(router: Router, deps: WebhookDeps & KeyDeps): void 
   });
   router.openapi(readWebhookEndpointRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
+    return c.json(await readWebhookEndpoint(service, callerOf(c), id), 200);
   });
   router.openapi(
     updateWebhookEndpointRoute,
-    keepReply(deps, async (c) => {
+    keepReply(service, async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
       const changes = c.req.valid("json");
-      return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
+      return c.json(await updateWebhookEndpoint(service, callerOf(c), id, changes), 200);
     }),
   );
   router.openapi(
     deleteWebhookEndpointRoute,
-    keepReply(deps, async (c) => {
-      await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").pk));
+    keepReply(service, async (c) => {
+      await deleteWebhookEndpoint(service, callerOf(c), parsePathId(c.req.valid("param").pk));
       return c.body(null, 204);
     }),
   );

@@ -1,16 +1,15 @@
 /** `/webhook-endpoints/…`: the URLs that events are sent to, and their deliveries. */
 
-import type { KeyDeps } from "../../core/idempotency/keys.ts";
-import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { createRouter, type Router } from "../../http/router.ts";
+import type { Service } from "../../core/service.ts";
 import { addActions } from "./actions.ts";
 import { addDeliveries } from "./deliveries.ts";
 import { addEndpoints } from "./endpoints.ts";
 
-export function createWebhookRoutes(deps: WebhookDeps & KeyDeps): Router {
+export function createWebhookRoutes(service: Service & Service): Router {
   const router = createRouter();
-  addEndpoints(router, deps);
-  addActions(router, deps);
-  addDeliveries(router, deps);
+  addEndpoints(router, service);
+  addActions(router, service);
+  addDeliveries(router, service);
   return router;
 }

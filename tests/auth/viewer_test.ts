@@ -58,7 +58,7 @@ async function openWorld(): Promise<World> {
     headers: { "Content-Type": "text/csv" },
   });
   const reconciliation = await uploaded.json();
-  await updateStats(app.deps);
+  await updateStats(app.service);
   const ids: Record<string, string> = {
     payments: payment.id,
     reviews: payment.id,

@@ -13,7 +13,7 @@ import {
   preparedFolder,
   runCommand,
   runTask,
-  type Service,
+  type ServiceProcess,
   START_TASK,
   startError,
   startService,
@@ -38,8 +38,8 @@ Deno.test("start: the first start prints its steps and a curl command that works
   const settings = { DATA_DIR: folder.path };
   const start = { settings, command: START_TASK };
   const lockFile = await Deno.readTextFile(join(PROJECT, "deno.lock"));
-  let keys: Service["keys"];
-  async function assertStops(service: Service, signal: Deno.Signal) {
+  let keys: ServiceProcess["keys"];
+  async function assertStops(service: ServiceProcess, signal: Deno.Signal) {
     service.signal(signal);
     const { code } = await service.ended;
     assert.equal(code, 0, service.output());

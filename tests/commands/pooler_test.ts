@@ -9,7 +9,7 @@ import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { expireLeases } from "../support/idempotency.ts";
-import { runCommand, type Service, startError, startService } from "../support/service.ts";
+import { runCommand, type ServiceProcess, startError, startService } from "../support/service.ts";
 import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
@@ -116,7 +116,7 @@ Deno.test({
 });
 
 interface PooledService extends AsyncDisposable {
-  service: Service;
+  service: ServiceProcess;
   /** Another instance, without a pooler, whose clock is ahead. */
   otherInstance: TestApp;
   sandbox: TestSandbox;

@@ -66,7 +66,7 @@ browserTest("the overview shows a new payment and its change without a reload", 
   await using opened = await openConsole();
   const { payments, browser, signIn } = opened;
   await payments.paid("gopay");
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const page = await browser.newPage();
   await signIn(page, await payments.app.createKey({ isStaff: true }));
   await openLive(page, `${opened.url}/`);

@@ -110,7 +110,7 @@ Deno.test("console void: does not void an invoice that becomes overdue during th
   await staff.open(`/console/invoices/${id}/void/`);
   await submitDuring(claims, staff, /void/, async () => {
     await invoices.advance(4 * DAY);
-    await checkInvoiceStatus(invoices.app.deps, id);
+    await checkInvoiceStatus(invoices.app.service, id);
   });
   assert.equal((await invoices.find(id)).status, "overdue");
 });

@@ -171,13 +171,13 @@ Deno.test("core: a viewer's change is refused, no matter where the call comes fr
     credential: "api_key" as const,
     keyPrefix: "gk_12345678",
   };
-  const { deps } = payments.app;
+  const { service } = payments.app;
   const asked = payments.relay.asked().length;
   const refused = { code: "forbidden" };
   const requestFor = ({ id }: { id: string }) => ({ caller: viewer, id, requestKey: null });
-  await assert.rejects(cancelPayment(deps, requestFor(records.payment)), refused);
-  await assert.rejects(voidInvoice(deps, requestFor(records.invoice), undefined), refused);
-  await assert.rejects(cancelSubscription(deps, requestFor(records.subscription)), refused);
+  await assert.rejects(cancelPayment(service, requestFor(records.payment)), refused);
+  await assert.rejects(voidInvoice(service, requestFor(records.invoice), undefined), refused);
+  await assert.rejects(cancelSubscription(service, requestFor(records.subscription)), refused);
   await assertUnchanged(payments, records, asked);
 });
 

@@ -80,7 +80,7 @@ Deno.test("console overview: compares today with yesterday and last week, each u
   await payments.charge("bca");
   // 15:30 in Jakarta.
   goTo(timeOf("08:30"));
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
 
   const { page } = await openStaff(payments);
   assert.deepEqual(figuresIn(page.html), {
@@ -102,7 +102,7 @@ Deno.test("console overview: the chart has a legend, a title, and a table with t
   clock.set(new Date(today!));
   await payments.paid("gopay", { gross_amount: 100_000 });
   await payments.paid("qris", { gross_amount: 20_000 });
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const { html } = (await openStaff(payments)).page;
   const [legend] = html.match(/<ul class="legend">.*?<\/ul>/s)!;
   assert.deepEqual([...legend.matchAll(/<\/svg>([^<]+)/g)].map(([, name]) => name), [
@@ -142,7 +142,7 @@ Deno.test("console overview: the figures are read again only when the statistics
   assert.equal(reads, first);
   await payments.paid("gopay");
   clock.advance(1_000);
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const { html } = await staff.open("/console/");
   assert.equal(reads, 2 * first);
   assert.equal(figuresIn(html)["Paid payments"]![0], "1");
@@ -154,7 +154,7 @@ Deno.test("console overview: the chart adds up the methods for which it has no c
   for (const [index, kind] of kinds.entries()) {
     await payments.paid(kind, { gross_amount: 100_000 - index * 10_000 });
   }
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const { html } = (await openStaff(payments)).page;
   const [legend] = html.match(/<ul class="legend">.*?<\/ul>/s)!;
   assert.deepEqual([...legend.matchAll(/<\/svg>([^<]+)/g)].map(([, name]) => name), [

@@ -15,7 +15,7 @@ async function openReports(): Promise<TestPayments> {
   const paid = await payments.paid("gopay", { gross_amount: 1_250_000 });
   await payments.post(`/payments/${paid.id}/refund/`, { amount: 250_000 });
   await payments.charge("bca", { gross_amount: 44_000 });
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   return payments;
 }
 
@@ -54,7 +54,7 @@ Deno.test("console reports: the CSV file has the rows of the API, and no formula
   const { app } = payments;
   const evil = await app.createKey({ userId: "=HYPERLINK(1)" });
   await payments.post("/charge/", { payment_type: "gopay", gross_amount: 1_000 }, {}, evil);
-  await updateStats(app.deps);
+  await updateStats(app.service);
   const staff = await openStaff(payments);
   const { html, headers } = await staff.open("/console/reports/totals.csv?group=user_id");
   assert.match(headers.get("content-type")!, /^text\/csv/);
@@ -72,7 +72,7 @@ Deno.test("console reports: the CSV file has the rows of the API, and no formula
 
 Deno.test("console reports: an invalid period is named, and the form keeps its values", async () => {
   await using payments = await openPayments({ databaseUrl });
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const staff = await openStaff(payments);
   for (const query of ["from=2026-13-45", "from=2026-02-02&to=2026-01-01", "to=%3Cscript%3E"]) {
     const { status, html } = await staff.open(`/console/reports/?${query}`);
@@ -92,7 +92,7 @@ Deno.test("console reports: text of users is shown as text, viewers see it, othe
   const evil = `"'><script>alert(1)</script>`;
   const key = await app.createKey({ userId: evil });
   await payments.post("/charge/", { payment_type: "gopay", gross_amount: 1_000 }, {}, key);
-  await updateStats(app.deps);
+  await updateStats(app.service);
   const viewer = await signInTo(app, await app.createKey({ isViewer: true }));
   const { html, status } = await viewer.open("/console/reports/?group=user_id");
   assert.equal(status, 200);
@@ -163,7 +163,7 @@ Deno.test("console reports: the intervals of a period begin where those of the s
           from hours group by 2`
       );
       const input = { ...range, time_zone, group_by: [] };
-      const stats = await readPaymentStats(payments.app.deps, STAFF, input);
+      const stats = await readPaymentStats(payments.app.service, STAFF, input);
       assert.deepEqual(startsOf(stats), stats.rows.map(({ start }) => start), time_zone);
       counts.push(totalsByGroup(stats.rows, () => "all").length);
     }

@@ -54,7 +54,7 @@ browserTest("every page is accessible and fits on narrow and wide screens", asyn
   const { source } = (await import(AXE)).default;
   const payment = await payments.paid("gopay");
   await payments.paid("bca");
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const operations = await addOperations(payments);
   const key = await payments.app.createKey({ isStaff: true });
   const reports = [`${payment.order_id},43000,2026-03-05`, "A-1,1000,2026-03-06"];
@@ -170,7 +170,7 @@ Deno.test({
     const refunded = await payments.paid("gopay", { order_id: "order-1893" });
     await payments.post(`/payments/${refunded.id}/refund/`, { amount: 10_000, reason: "Late" });
     const [event] = await addOperations(payments);
-    await updateStats(payments.app.deps);
+    await updateStats(payments.app.service);
     const viewport = { width: 1040, height: 540 };
     const context = await browser.newContext({ viewport, colorScheme: "light" });
     const page = await context.newPage();

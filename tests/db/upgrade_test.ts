@@ -3,7 +3,7 @@ import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { checkOutRelease } from "../support/git.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { type Service, startService } from "../support/service.ts";
+import { type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const FIRST_RELEASE = "1.0.0";
@@ -14,7 +14,7 @@ const STAFF_KEY = `gk_${"u".repeat(43)}`;
 
 const RUN = [Deno.execPath(), "run", "-A", "--no-prompt", "main.ts"];
 
-async function post(service: Service, path: string, body: object) {
+async function post(service: ServiceProcess, path: string, body: object) {
   const response = await callService(service.url + path, {
     method: "POST",
     body: JSON.stringify(body),
@@ -24,7 +24,7 @@ async function post(service: Service, path: string, body: object) {
 }
 
 /** Charges, one after the other, until it is stopped. */
-function keepCharging(service: Service) {
+function keepCharging(service: ServiceProcess) {
   const ids: string[] = [];
   let isStopped = false;
   async function chargeAll() {

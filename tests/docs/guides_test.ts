@@ -1,11 +1,11 @@
 import { guideNames, runGuide } from "../support/guides/guides.ts";
 import { hasProgram } from "../support/programs.ts";
-import { preparedFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
 
 const hasCurl = await hasProgram("curl", "the tests of the commands in the guides are");
 
 // All guides use one service, because starting one for each guide would take longer.
-let service: Service;
+let service: ServiceProcess;
 let folder: Awaited<ReturnType<typeof preparedFolder>>;
 
 Deno.test.beforeAll(async () => {

@@ -10,7 +10,7 @@ import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { assertProblem } from "../support/problem.ts";
 import { createDataFolder } from "../support/project.ts";
-import { type Service, startService } from "../support/service.ts";
+import { type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const STAFF_KEY = "gk_" + "r".repeat(43);
@@ -19,7 +19,7 @@ const SERVER_KEY = "Mid-server-of-the-backup";
 const programs = findPrograms();
 
 async function call(
-  service: Service,
+  service: ServiceProcess,
   method: string,
   path: string,
   body?: unknown,
@@ -83,7 +83,7 @@ Deno.test({
     await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
     // The backup contains neither the event of this payment, nor that the first one was paid.
     let lostEvent: string, lostSettlement: Json;
-    const checkStatus = (service: Service) =>
+    const checkStatus = (service: ServiceProcess) =>
       call(service, "GET", `/payments/${payment.id}/check_status/`);
     const eventAt = (index: number) => {
       const { body, headers } = received()[index]!;

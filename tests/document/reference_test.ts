@@ -5,7 +5,7 @@ import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { brightness, faintTexts } from "../support/document/contrast.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { preparedFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -30,7 +30,7 @@ Deno.test("reference page: page and script are served by the service with a stri
 });
 
 // One service for both tests, because its start takes longer than the first of them.
-let service: Service;
+let service: ServiceProcess;
 let folder: Awaited<ReturnType<typeof preparedFolder>>;
 
 Deno.test.beforeAll(async () => {

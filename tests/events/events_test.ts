@@ -98,7 +98,7 @@ Deno.test("handler: gets each event with the resource as it was at the commit, i
   } as const;
   let read: EventView[] = [];
   await until("both events are listed", async () => {
-    read = (await listEvents(app.deps, STAFF, filter)).events;
+    read = (await listEvents(app.service, STAFF, filter)).events;
     return read.length === 2;
   });
   assert.deepEqual(handled, read);
@@ -150,7 +150,7 @@ Deno.test("events.on: rejects an invalid name, a name in use, and any handler af
     });
   }
   await using app = await openApp({ databaseUrl: await createDatabase(), events });
-  createTasks(app.deps);
+  createTasks(app.service, app.handlers);
   assert.throws(() => events.on("payment_denied", () => {}), { message: /before the service/ });
 });
 
@@ -237,8 +237,8 @@ Deno.test("handler: if it exceeds the time limit, it is aborted and retried", as
   await payments.charge();
   await until("the delivery is enqueued", () => app.enqueued.length === 1);
   const [{ id }] = app.enqueued as [DueJob];
-  const tasks = createDeliveryTasks(app.deps, { limitMs: 10 });
-  const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
+  const tasks = createDeliveryTasks(app.service, app.handlers, { limitMs: 10 });
+  const worker = createWorker({ ...app.service, tasks, maxRunning: 1 });
   await worker.run(id);
   assert.deepEqual([signals[0]!.aborted, handled], [true, []]);
   advance(5_000);
@@ -262,10 +262,10 @@ Deno.test("handler: if it is slow, other handlers, other jobs and requests are n
   await until("all deliveries are enqueued", () => app.enqueued.length === 24);
   let isDone = false;
   const tasks = {
-    ...createTasks(app.deps),
+    ...createTasks(app.service, app.handlers),
     greet: task(() => Promise.resolve(isDone = true)),
   };
-  const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
+  const worker = createWorker({ ...app.service, tasks, maxRunning: 1 });
   await app.database.query((sql) => insertJobs(sql, [newJob()]));
   const running = worker.runDue(10 * 60_000);
   try {
@@ -335,8 +335,8 @@ Deno.test("handler: while a delivery fails, later events wait, and none is lost 
 });
 
 /** Claims the job, like a worker that crashes right afterwards. */
-async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
-  const now = new Date(deps.clock());
+async function claimAndCrash({ database, service }: TestApp, job: GatewayJob): Promise<void> {
+  const now = new Date(service.clock());
   const claim = { now, leaseMs: 120_000, thisInstance: NO_LOCK };
   assert.ok(await database.query((sql) => claimJob(sql, job.id, claim)));
 }
@@ -362,7 +362,11 @@ Deno.test("handler: the event that a crashed worker was delivering is delivered 
     advance(125_000);
     await endJobLeases(app);
     const jobs = await jobsOf(app, id);
-    const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
+    const worker = createWorker({
+      ...app.service,
+      tasks: createTasks(app.service, app.handlers),
+      maxRunning: 1,
+    });
     for (const index of order) await worker.run(jobs[index]!.id);
     await runAll(app, advance);
     assert.deepEqual(names(handled), ["received", "settled", "refunded"], `in the order ${order}`);
@@ -371,11 +375,11 @@ Deno.test("handler: the event that a crashed worker was delivering is delivered 
 
 Deno.test("handler: a delivery job merged from two jobs starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
-  const { database, deps } = app;
+  const { database, service } = app;
   const sequences = async (subject: string) =>
     (await jobsOf(app, subject)).filter(({ status }) => status === "queued")
       .map(({ payload }) => payload.sequence);
-  const now = new Date(deps.clock());
+  const now = new Date(service.clock());
   const insert = (subject_id: string, sequence: number) => {
     const job = newJob({ task: "deliver test", subject_id, payload: { sequence }, run_at: now });
     return database.query((sql) => insertJobs(sql, [job]));
@@ -530,7 +534,7 @@ Deno.test("handler: if no instance has had the handler for an hour, its deliveri
   await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
   const { id } = await payments.charge();
   await payments.app.publishEvents();
-  for (let runs = 0; runs < 7; runs++) await prune(olderInstance.deps);
+  for (let runs = 0; runs < 7; runs++) await prune(olderInstance.service);
   await runDueJobs(olderInstance);
   const [waitingJob] = await jobsOf(olderInstance, id);
   assert.deepEqual([waitingJob!.status, waitingJob!.attempts], ["queued", 0]);

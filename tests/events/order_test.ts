@@ -37,8 +37,8 @@ async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {
 
 const ALL = { names: null, resourceId: null, order: "oldest_first", after: null } as const;
 
-async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
-  const { events, next } = await listEvents(deps, STAFF, { ...ALL, limit: 100, ...filter });
+async function page({ service }: TestApp, filter: Partial<EventFilter> = {}) {
+  const { events, next } = await listEvents(service, STAFF, { ...ALL, limit: 100, ...filter });
   return { ids: events.map(({ id }) => id), next };
 }
 
@@ -231,7 +231,7 @@ Deno.test("event order: events of one transaction are read in the order in which
     await payments.refresh(id);
   }
   await untilRead(app, 24);
-  const read = await listEvents(app.deps, STAFF, { ...ALL, limit: 100 });
+  const read = await listEvents(app.service, STAFF, { ...ALL, limit: 100 });
   assert.deepEqual(
     read.events.map(({ name }) => name),
     Array(8).fill(["payment_received", "payment_settled", "payment_refunded"]).flat(),
@@ -240,6 +240,9 @@ Deno.test("event order: events of one transaction are read in the order in which
 
 Deno.test("event list: is forbidden for users", async () => {
   await using opened = await openAppWithWriters();
-  const listing = listEvents(opened.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
+  const listing = listEvents(opened.app.service, { ...STAFF, isStaff: false }, {
+    ...ALL,
+    limit: 10,
+  });
   await assert.rejects(listing, { code: "forbidden", status: 403 });
 });

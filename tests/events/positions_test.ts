@@ -52,12 +52,12 @@ async function openTransaction(
 
 /** The ids of the events after a cursor. */
 async function listAfter(
-  { deps }: TestApp,
+  { service }: TestApp,
   after: string,
   order: EventOrder = "oldest_first",
 ): Promise<string[]> {
   const filter = { names: null, resourceId: null, order, after, limit: 100 };
-  const { events } = await listEvents(deps, STAFF, filter);
+  const { events } = await listEvents(service, STAFF, filter);
   return events.map(({ id }) => id);
 }
 
@@ -102,7 +102,7 @@ Deno.test("event publisher: the status shows how many events wait for a position
   await payments.charge();
   assert.deepEqual(await readLag(), { unpublished: 2, oldest_unpublished_seconds: 60 });
   assert.deepEqual(await listAll(app, staff), []);
-  await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
+  await using _ = startPositionPublisher({ ...app.service, databaseUrl });
   await untilPublished(app);
   assert.deepEqual(await readLag(), { unpublished: 0, oldest_unpublished_seconds: null });
   assert.equal((await listAll(app, staff)).length, 2);
@@ -367,7 +367,7 @@ Deno.test("event publisher: a new one finds events whose ids in the outbox began
     await runSql(databaseUrl, "alter sequence gateway.event_outbox_id_seq restart");
     await writeEvent(writers);
     assert.equal(await publishAll(app.database), 0, "its id was read before");
-    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
+    await using _ = startPositionPublisher({ ...app.service, databaseUrl });
     await until("it is published", async () => (await positionsIn(databaseUrl)).length === 4);
     await writeEvent(writers);
     await until("a later one, too", async () => (await positionsIn(databaseUrl)).length === 5);
@@ -441,11 +441,11 @@ Deno.test("event publisher: another instance takes over when the publishing inst
         and activity.datname = current_database()
         and application_name = 'payment-gateway publisher'`,
     );
-  const firstPublisher = startPositionPublisher({ ...app.deps, databaseUrl });
+  const firstPublisher = startPositionPublisher({ ...app.service, databaseUrl });
   try {
     await until("the first publisher has the lock", async () => (await sessions()).length === 1);
     const [{ pid }] = await sessions() as unknown as [{ pid: number }];
-    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
+    await using _ = startPositionPublisher({ ...app.service, databaseUrl });
     await writeEvent(writers);
     await untilPublished(app);
     assert.deepEqual((await sessions()).map((row) => row.pid), [pid], "one instance publishes");
@@ -474,7 +474,7 @@ Deno.test("event publisher: if its connection is lost in a transaction, it publi
   try {
     await writeEvent(writers);
     const statementSent = proxy.hold("published_events");
-    await using _publisher = startPositionPublisher({ ...app.deps, databaseUrl: url });
+    await using _publisher = startPositionPublisher({ ...app.service, databaseUrl: url });
     await statementSent;
     proxy.cut();
     await until("the publisher has lost its session", async () => {
@@ -504,7 +504,7 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
       assert.deepEqual(await listAfter(app, cursor, order), [], order);
     }
     const opening = follow(app, staff, { after: cursor });
-    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
+    await using _ = startPositionPublisher({ ...app.service, databaseUrl });
     await using follower = await opening;
     const messages = await follower.untilReceived(1);
     assert.deepEqual(messages.map(({ id }) => id), [laterEvent]);

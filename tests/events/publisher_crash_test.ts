@@ -8,7 +8,7 @@ import { follow, type StreamMessage } from "../support/events/event_stream.ts";
 import { untilPublished } from "../support/events/publication.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { shareOf } from "../support/share.ts";
-import type { Service } from "../support/service.ts";
+import type { ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Not the sandbox's default key: that key is public, so the service refuses it. */
@@ -22,7 +22,7 @@ const STREAM_TIMEOUT_MS = 10 * 60_000;
 /** How often the publishing process is killed. The second kill also ends the reader's stream. */
 const KILLS = shareOf(3, 2);
 
-async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<Service> {
+async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<ServiceProcess> {
   return await startUntilUp({
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl,
@@ -82,7 +82,7 @@ Deno.test("event publisher: if its process is killed under load, another process
   let isStarting = false;
   let charged = 0;
   /** Sends charges to one of the two processes; requests to a killed process fail. */
-  async function sendCharges(target: () => Service): Promise<void> {
+  async function sendCharges(target: () => ServiceProcess): Promise<void> {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(CHARGE) };
     while (isSending) {

@@ -38,7 +38,7 @@ async function openAccount(
     now,
   });
   const key = await app.createKey();
-  const task = createCheckPaymentStatus(app.deps);
+  const task = createCheckPaymentStatus(app.service);
   const { signal } = new AbortController();
   return {
     app,

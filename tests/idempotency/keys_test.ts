@@ -303,7 +303,7 @@ Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is no
     const text = await (await payments.post(path, body, headers)).text();
     for (const age of [DAY_MS + 3_600_000, 7 * DAY_MS - 1_000]) {
       now = start + age;
-      await prune(payments.app.deps);
+      await prune(payments.app.service);
       const again = await payments.post(path, body, headers);
       assert.equal(isReplayed(again), true, `after ${age} ms`);
       assert.equal(await again.text(), text);

@@ -284,7 +284,7 @@ for (const [name, difference] of Object.entries(MISMATCHES)) {
     await using invoices = await openInvoices();
     const invoice = await invoices.create();
     alterInvoices(invoices, (answer) => ({ ...answer, status: "paid", ...difference }));
-    await assert.rejects(checkInvoiceStatus(invoices.app.deps, invoice.id), {
+    await assert.rejects(checkInvoiceStatus(invoices.app.service, invoice.id), {
       name: "GatewayAPIError",
     });
     await assertUnpaid(invoices, invoice);

@@ -442,18 +442,22 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
     credential: "api_key",
     keyPrefix: null,
   } as const;
-  const { body: created } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
+  const { body: created } = await createInvoice(app.service, caller, invoiceDue(now()), null);
   assert.equal(InvoiceSchema.parse(created).status, "sent");
   const { id } = created;
-  const unpaid = await getInvoiceStatus(app.deps, caller, id);
+  const unpaid = await getInvoiceStatus(app.service, caller, id);
   assert.deepEqual(unpaid.invoice, await invoices.find(id));
 
-  const { body: voided } = await voidInvoice(app.deps, { caller, id, requestKey: null }, "wrong");
+  const { body: voided } = await voidInvoice(
+    app.service,
+    { caller, id, requestKey: null },
+    "wrong",
+  );
   assert.deepEqual([voided.status, voided.void_reason], ["void", "wrong"]);
 
   const paid = await invoices.create();
   await invoices.pay(paid);
-  const checkedInvoice = await getInvoiceStatus(app.deps, caller, paid.id);
+  const checkedInvoice = await getInvoiceStatus(app.service, caller, paid.id);
   assert.equal(checkedInvoice.invoice.status, "paid");
   assert.equal(checkedInvoice.gateway_response!.status, "paid");
   assert.deepEqual(await invoices.transitions(paid.id), [
@@ -462,9 +466,9 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
     "sent>paid get_invoice_status",
   ]);
   const bob = { ...caller, userId: "bob" };
-  await assert.rejects(getInvoiceStatus(app.deps, bob, id), { code: "not_found" });
+  await assert.rejects(getInvoiceStatus(app.service, bob, id), { code: "not_found" });
   const bobsRequest = { caller: bob, id: paid.id, requestKey: null };
-  await assert.rejects(voidInvoice(app.deps, bobsRequest, undefined), { code: "not_found" });
+  await assert.rejects(voidInvoice(app.service, bobsRequest, undefined), { code: "not_found" });
 });
 
 const Page = z.array(z.strictObject(InvoiceSchema.shape));

@@ -323,12 +323,12 @@ Deno.test("paid invoice: is no longer checked by the schedule if it was paid dur
   const invoice = await invoices.create();
   await voidUnanswered(invoices, invoice, async () => {
     await invoices.pay(invoice);
-    await checkInvoiceStatus(invoices.app.deps, invoice.id);
+    await checkInvoiceStatus(invoices.app.service, invoice.id);
   });
   await invoices.runJobs();
   await assertPaid(invoices, invoice);
   await invoices.advance(DAY);
-  assert.equal(await checkOverdueInvoices(invoices.app.deps), 0);
+  assert.equal(await checkOverdueInvoices(invoices.app.service), 0);
 });
 
 /** Sends a void that the gateway does not answer; `meanwhile` runs before that. */
@@ -452,7 +452,7 @@ Deno.test("invoice check: a response older than a void does not undo the void", 
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const held = invoices.relay.holdAnswer(checkCall(invoice));
-  const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
+  const checked = checkInvoiceStatus(invoices.app.service, invoice.id);
   await held.arrived;
   assert.equal((await invoices.void(invoice.id)).status, 200);
   held.release();
@@ -467,7 +467,7 @@ Deno.test("invoice check: a response older than a payment does not undo the paym
   const invoice = await invoices.create();
   await invoices.advance(4 * DAY);
   const held = invoices.relay.holdAnswer(checkCall(invoice));
-  const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
+  const checked = checkInvoiceStatus(invoices.app.service, invoice.id);
   await held.arrived;
   await invoices.pay(invoice);
   await invoices.runJobs();
@@ -617,7 +617,7 @@ Deno.test("notifications of an invoice: mark it paid once if repeats and checks 
   const send = (body: Json) => notify(invoices, body);
   const answers = await Promise.all([
     ...Array.from({ length: 10 }, () => bodies.map(send)).flat(),
-    ...Array.from({ length: 5 }, () => checkInvoiceStatus(invoices.app.deps, invoice.id)),
+    ...Array.from({ length: 5 }, () => checkInvoiceStatus(invoices.app.service, invoice.id)),
   ]);
   for (const answer of answers) if (answer instanceof Response) assert.equal(answer.status, 200);
   await invoices.runJobs();
@@ -642,7 +642,7 @@ Deno.test("invoice void: 10 concurrent voids write one transition and one event"
 
 Deno.test("invoice void: concurrent overdue checks, status checks and voids write one event", async () => {
   await using invoices = await openInvoices();
-  const { deps } = invoices.app;
+  const { service } = invoices.app;
   const created = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
   await invoices.advance(4 * DAY);
   for (const [index, invoice] of created.entries()) {
@@ -650,12 +650,12 @@ Deno.test("invoice void: concurrent overdue checks, status checks and voids writ
   }
   await Promise.all([
     ...Array.from({ length: 3 }, async () => {
-      await checkOverdueInvoices(deps);
+      await checkOverdueInvoices(service);
       await invoices.runJobs();
     }),
     ...created.flatMap(({ id }) => [
-      checkInvoiceStatus(deps, id),
-      checkInvoiceStatus(deps, id),
+      checkInvoiceStatus(service, id),
+      checkInvoiceStatus(service, id),
       invoices.void(id),
     ]),
   ]);

@@ -146,7 +146,7 @@ Deno.test("invoice creation: is not resent if the clock was set back", async () 
   await using invoices = await openInvoices({ now: () => now });
   const invoice = await createWithUnknownOutcome(invoices, "answer_lost", invoiceDue(now));
   now -= 10 * MINUTE;
-  await checkInvoiceStatus(invoices.app.deps, invoice.id);
+  await checkInvoiceStatus(invoices.app.service, invoice.id);
   assertSentTimes(invoices, invoice, 1);
 });
 
@@ -227,7 +227,7 @@ Deno.test("invoice creation: another instance resends it if the first one crashe
     gatewayUrl: crashingInstance.sandbox.url,
     now: () => Date.now() + 2 * MINUTE,
   });
-  await checkOverdueInvoices(otherInstance.app.deps);
+  await checkOverdueInvoices(otherInstance.app.service);
   await runDueJobs(otherInstance.app);
   const [{ id }] = await (await otherInstance.get("/invoices/")).json();
   const created = await crashingInstance.find(id);
@@ -243,7 +243,7 @@ async function sendByOtherInstance(invoices: TestInvoices): Promise<void> {
   await invoices.advance(2 * MINUTE);
   await using other = await openPayments({ databaseUrl, gatewayUrl: sandbox.url, now });
   await sandbox.fault("invoice_create", "answer_lost");
-  await checkOverdueInvoices(other.app.deps);
+  await checkOverdueInvoices(other.app.service);
   await runDueJobs(other.app);
 }
 

@@ -268,7 +268,7 @@ Deno.test("key of an async request: with KEEP_KEYS_DAYS=7 returns the same job f
   const request = { path: "/charge/", body: CHARGE };
   const firstJob = await sendAsyncAndRun(payments, request, headers);
   now = start + 7 * 24 * HOUR_MS - 1_000;
-  await prune(payments.app.deps);
+  await prune(payments.app.service);
   const again = await payments.post(request.path, request.body, { ...headers, ...ASYNC });
   assert.equal((await parseAcceptedJob(again)).id, firstJob.id);
   now += 2_000;

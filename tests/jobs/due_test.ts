@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
-import { newJob as newOutboxJob } from "../../core/records/outbox.ts";
+import { newJob as newOutboxJob } from "../../core/records/new_job.ts";
 import { insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";

@@ -45,14 +45,14 @@ async function openBackground(queue: Queue): Promise<Background> {
       gatewayOptions: { wait: createWaits().wait, maxInFlight: MAX_BACKGROUND_CALLS },
     }),
   );
-  const { app: { deps, enqueued }, post, relay } = payments;
+  const { app: { service, enqueued }, post, relay } = payments;
   const folder = resources.use(await createDataFolder());
   const jobQueue = resources.use(
-    await openTestQueue(queue, { ...deps, listenUrl: databaseUrl, folder: folder.path }),
+    await openTestQueue(queue, { ...service, listenUrl: databaseUrl, folder: folder.path }),
   );
   const worker = createWorker({
-    ...deps,
-    tasks: createTasks(deps),
+    ...service,
+    tasks: createTasks(service),
     maxRunning: MAX_RUNNING_JOBS,
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });

@@ -84,10 +84,10 @@ Deno.test(`check sweep: ${INSERTED} due payments are queued in bounded batches a
   const databaseUrl = await createDatabase();
   await insertDuePayments(databaseUrl, INSERTED, MANY);
   await using app = await openApp({ databaseUrl });
-  const { config, database, enqueued, deps } = app;
+  const { config, database, enqueued, service } = app;
   const relayConfig = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
-  await using gateway = await openGateway(relayConfig, deps.log);
-  const background = { ...deps, gateway: gateway.background };
+  await using gateway = await openGateway(relayConfig, service.log);
+  const background = { ...service, gateway: gateway.background };
 
   const sweep = () => checkPendingPayments(background);
   assert.equal(await sweep(), MAX_WAITING);
@@ -138,16 +138,18 @@ Deno.test("check sweep: the run after a crash queues the payments that are not q
   const databaseUrl = await createDatabase();
   await insertDuePayments(databaseUrl, 2_200);
   await using crashingApp = await openApp({ databaseUrl, wrapDatabase });
-  await assert.rejects(checkPendingPayments(crashingApp.deps), { message: "the process crashed" });
+  await assert.rejects(checkPendingPayments(crashingApp.service), {
+    message: "the process crashed",
+  });
   assert.deepEqual(await numbersOf(crashingApp.database, "queued"), range(1, 1_000));
   await using nextApp = await openApp({ databaseUrl });
-  assert.equal(await checkPendingPayments(nextApp.deps), 1_200);
+  assert.equal(await checkPendingPayments(nextApp.service), 1_200);
   assert.deepEqual(
     await numbersOf(nextApp.database, "queued"),
     range(1, 2_200),
     "each payment once",
   );
-  assert.equal(await checkPendingPayments(nextApp.deps), 0);
+  assert.equal(await checkPendingPayments(nextApp.service), 0);
 });
 
 Deno.test("check sweep: a payment whose creation was interrupted is checked before the others", async () => {
@@ -159,7 +161,7 @@ Deno.test("check sweep: a payment whose creation was interrupted is checked befo
      where transaction_id = 'transaction-2'`,
   );
   await using app = await openApp({ databaseUrl });
-  assert.equal(await checkPendingPayments(app.deps), 3);
+  assert.equal(await checkPendingPayments(app.service), 3);
   const jobs = await runSql(
     databaseUrl,
     `select order_id, lane from gateway.jobs join gateway.payments on payments.id = subject_id
@@ -175,7 +177,7 @@ Deno.test("check sweep: a payment whose creation was interrupted is checked befo
 Deno.test("subscription sweep: subscriptions whose last check is oldest are checked first", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
-  const { database, deps } = app;
+  const { database, service } = app;
   const rows = MAX_WAITING + 700;
   await runSql(
     databaseUrl,
@@ -196,7 +198,7 @@ Deno.test("subscription sweep: subscriptions whose last check is oldest are chec
     );
     return found.map(({ number }) => number);
   };
-  assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
+  assert.equal(await syncSubscriptionStatus(service), MAX_WAITING);
   const neverChecked = range(1, 10);
   assert.deepEqual(await queuedNumbers(), [...neverChecked, ...range(711, rows)]);
   // Marks the subscriptions in the queue as checked.
@@ -205,7 +207,7 @@ Deno.test("subscription sweep: subscriptions whose last check is oldest are chec
     `with checked as (update gateway.jobs set status = 'succeeded' returning subject_id)
     update gateway.subscriptions set checked_at = now() from checked where id = subject_id`,
   );
-  assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
+  assert.equal(await syncSubscriptionStatus(service), MAX_WAITING);
   const nextNumbers = await queuedNumbers();
   assert.deepEqual(nextNumbers.filter((number) => number > 10 && number <= 710), range(11, 710));
 });
@@ -230,28 +232,28 @@ async function openDuePayments(count: number): Promise<DuePayments> {
 }
 
 /** Runs all check sweeps; returns how many jobs each has queued. */
-async function sweepAll({ app: { deps } }: DuePayments): Promise<number[]> {
+async function sweepAll({ app: { service } }: DuePayments): Promise<number[]> {
   const sweeps = [
     checkPendingPayments,
     expireStalePayments,
     checkOverdueInvoices,
     syncSubscriptionStatus,
   ];
-  return await Promise.all(sweeps.map((sweep) => sweep(deps)));
+  return await Promise.all(sweeps.map((sweep) => sweep(service)));
 }
 
 async function assertPostponed({ app, ids }: DuePayments, atLeastMs: number): Promise<void> {
   for (const id of ids) {
     const [job] = await jobsOf(app, id);
     assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
-    assert.ok(job!.run_at.getTime() >= app.deps.clock() + atLeastMs);
+    assert.ok(job!.run_at.getTime() >= app.service.clock() + atLeastMs);
   }
 }
 
 Deno.test("gateway pause: a 429 pauses background work for the time of Retry-After", async () => {
   await using due = await openDuePayments(20);
   const { app, relay, ids } = due;
-  assert.equal(await checkPendingPayments(app.deps), 20);
+  assert.equal(await checkPendingPayments(app.service), 20);
   relay.intercept = () =>
     Response.json({ status_code: "429", status_message: "Too many requests" }, {
       status: 429,
@@ -309,7 +311,7 @@ Deno.test("gateway pause: the retry of a refund is postponed and takes effect on
 Deno.test("circuit breaker: while it is open, background work makes no calls, queues no checks and counts no attempts", async () => {
   await using due = await openDuePayments(12);
   const { app, relay, sandbox, ids } = due;
-  assert.equal(await checkPendingPayments(app.deps), 12);
+  assert.equal(await checkPendingPayments(app.service), 12);
   await sandbox.fault("*", "reset", { count: 1_000_000 });
   // Leaves the breaker one failure short of opening, so that it opens while jobs are running.
   assert.equal((await due.get(`/payments/${ids[0]}/check_status/`)).status, 502);
@@ -411,9 +413,9 @@ Deno.test("gateway pause: a 429 for the request of a caller also pauses backgrou
   await using relay = openRelay();
   relay.intercept = () => Response.json({ status_code: "429" }, { status: 429 });
   await using app = await openApp({ databaseUrl: await createDatabase(), serverKey: SERVER_KEY });
-  const { config, deps } = app;
+  const { config, service } = app;
   const relayConfig = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
-  await using gateway = await openGateway(relayConfig, deps.log);
+  await using gateway = await openGateway(relayConfig, service.log);
   await assert.rejects(gateway.client.expire("any"), { name: "GatewayRateLimitError" });
   assert.ok(gateway.background.rateLimitPauseMs() > 0);
 });

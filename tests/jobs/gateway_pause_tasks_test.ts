@@ -106,10 +106,10 @@ async function openPendingWork(): Promise<PendingWork> {
     ...relayed,
     advance: (ms) => void (aheadMs += ms),
     sweepAll: async () => [
-      await checkPendingPayments(app.deps),
-      await expireStalePayments(app.deps),
-      await checkOverdueInvoices(app.deps),
-      await syncSubscriptionStatus(app.deps),
+      await checkPendingPayments(app.service),
+      await expireStalePayments(app.service),
+      await checkOverdueInvoices(app.service),
+      await syncSubscriptionStatus(app.service),
     ],
     async unfinishedJobs() {
       const rows = await app.database.query((sql) =>
@@ -148,7 +148,7 @@ for (const [cause, startPause] of Object.entries(PAUSE_CAUSES)) {
     assert.deepEqual(jobs.map(({ task }) => task), GATEWAY_TASKS);
     for (const { task, status, attempts, error, run_at } of jobs) {
       assert.deepEqual([status, attempts, error], ["queued", 0, null], task);
-      assert.ok(run_at.getTime() > app.deps.clock() + 50 * SECOND, task);
+      assert.ok(run_at.getTime() > app.service.clock() + 50 * SECOND, task);
     }
     work.endPause();
     // A half-open breaker lets one call through; the other jobs run after it has closed.

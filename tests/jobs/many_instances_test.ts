@@ -125,22 +125,23 @@ Deno.test("schedule: of five instances of the service, exactly one runs each tic
     ),
   );
   const runs: Record<string, number> = {};
-  const schedules = apps.map(({ deps }) =>
-    createSchedule({ ...deps, worker: createWorker({ ...deps, tasks: {}, maxRunning: 1 }) }).map((
-      entry,
-    ) => ({
-      deps,
-      entry: {
-        ...entry,
-        run() {
-          runs[entry.name] = (runs[entry.name] ?? 0) + 1;
-          return entry.run();
+  const schedules = apps.map(({ service }) =>
+    createSchedule({ ...service, worker: createWorker({ ...service, tasks: {}, maxRunning: 1 }) })
+      .map((
+        entry,
+      ) => ({
+        service,
+        entry: {
+          ...entry,
+          run() {
+            runs[entry.name] = (runs[entry.name] ?? 0) + 1;
+            return entry.run();
+          },
         },
-      },
-    }))
+      }))
   );
   for (let minute = 1; minute <= 3; minute++, now += MINUTE_MS) {
-    await Promise.all(schedules.flat().map(({ deps, entry }) => tick(deps, entry)));
+    await Promise.all(schedules.flat().map(({ service, entry }) => tick(service, entry)));
     const names = schedules[0]!.map(({ entry }) => entry.name);
     assert.deepEqual(runs, Object.fromEntries(names.map((name) => [name, minute])));
   }

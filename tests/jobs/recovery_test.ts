@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { registerCrons } from "../../commands/crons.ts";
-import { openJobs } from "../../commands/jobs.ts";
+import { createJobs } from "../../commands/jobs.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -26,7 +26,11 @@ Deno.test("recovery of ended instances: is done, unless this instance begins to 
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, wrapDatabase: holdSweeps });
   using _crons = recordCrons();
-  await using jobs = await openJobs({ ...app.config, databaseUrl }, app.deps, registerCrons());
+  const jobs = createJobs(app.service, {
+    jobQueue: { ...app.service.jobQueue, start() {} },
+    handlers: [],
+    crons: registerCrons(),
+  });
   assert.equal(await jobs.recover(), true);
   isHeld = true;
   const recovery = jobs.recover();

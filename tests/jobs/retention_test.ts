@@ -153,9 +153,9 @@ Deno.test("prune: deletes finished jobs after their retention, and keeps all oth
     await addJob(app, { created: daysAgo(29) }),
     await addJob(app, { created: daysAgo(28), status: "failed" }),
   ];
-  assert.equal((await prune(app.deps)).jobs, 2);
+  assert.equal((await prune(app.service)).jobs, 2);
   assert.deepEqual(await idsIn(url, "jobs"), keptIds);
-  assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, jobs: 1 } })).jobs, 3);
+  assert.equal((await prune({ ...app.service, keep: { ...app.service.keep, jobs: 1 } })).jobs, 3);
   assert.deepEqual(await idsIn(url, "jobs"), keptIds.slice(1, 3));
 });
 
@@ -169,7 +169,7 @@ Deno.test("prune: deletes old notifications of every status except received", as
     await addNotification(app, daysAgo(402), "received"),
     await addNotification(app, daysAgo(399)),
   ];
-  assert.equal((await prune(app.deps)).notifications, 5);
+  assert.equal((await prune(app.service)).notifications, 5);
   assert.deepEqual(await idsIn(url, "notifications"), keptIds);
 });
 
@@ -201,7 +201,7 @@ Deno.test("prune: deletes old events, except those that a queued or running deli
     status: "queued",
     subject: handled,
   });
-  assert.equal((await prune(app.deps)).events, 4);
+  assert.equal((await prune(app.service)).events, 4);
   assert.deepEqual(await idsIn(url, "events"), keptIds);
 });
 
@@ -235,7 +235,7 @@ Deno.test("prune: expires old deliveries that wait for a disabled endpoint, and 
   await addHeldDeliveries(app, [...oldEvents, youngEvent], "requested");
   const forEnabled = await addEvent(app, daysAgo(403));
   const enabled = await addHeldDeliveries(app, [forEnabled], null);
-  const pruned = await prune(app.deps);
+  const pruned = await prune(app.service);
   assert.deepEqual([pruned.deliveries, pruned.events], [2, 2]);
   assert.deepEqual(await idsIn(url, "events"), [forEnabled, youngEvent]);
   const pending = await runSql(
@@ -257,7 +257,7 @@ Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier and keeps
   const oldEvent = await addEvent(app, daysAgo(11));
   const youngEvent = await addEvent(app, daysAgo(9));
   const endpoint = await addHeldDeliveries(app, [oldEvent, youngEvent], "failing");
-  const pruned = await prune(app.deps);
+  const pruned = await prune(app.service);
   assert.deepEqual([pruned.deliveries, pruned.events], [1, 0]);
   assert.deepEqual(await idsIn(url, "events"), [oldEvent, youngEvent]);
   const staff = await app.createKey({ isStaff: true });
@@ -278,13 +278,13 @@ Deno.test("prune: rows that are kept do not prevent later runs from deleting the
   await addHeldDeliveries(app, keptIds, null);
   for (let i = 0; i < 3; i++) await addEvent(app, daysAgo(450 - i));
   const step = { rows: 4, max: 3 };
-  assert.equal((await prune(app.deps, step)).events, 0);
-  assert.equal((await prune(app.deps, step)).events, 3, "the second run continues");
+  assert.equal((await prune(app.service, step)).events, 0);
+  assert.equal((await prune(app.service, step)).events, 3, "the second run continues");
   assert.deepEqual(await idsIn(url, "events"), keptIds);
   // After the last row, the next run begins with the oldest one again.
   await runSql(url, "update gateway.webhook_deliveries set status = 'delivered'");
-  assert.equal((await prune(app.deps, step)).events, 12);
-  assert.equal((await prune(app.deps, step)).events, 8);
+  assert.equal((await prune(app.service, step)).events, 12);
+  assert.equal((await prune(app.service, step)).events, 8);
 });
 
 Deno.test("prune: keeps an event until it has a position, and deletes the event together with its position", async () => {
@@ -300,10 +300,10 @@ Deno.test("prune: keeps an event until it has a position, and deletes the event 
     )
     insert into gateway.event_outbox (event_id) select id from written`,
   );
-  assert.equal((await prune(app.deps)).events, 1);
+  assert.equal((await prune(app.service)).events, 1);
   assert.deepEqual([...await runSql(url, "select from gateway.published_events")], []);
   await publishAll(app.database);
-  assert.equal((await prune(app.deps)).events, 1);
+  assert.equal((await prune(app.service)).events, 1);
 });
 
 Deno.test("prune: deletes idempotency keys after their retention, but not within 24 hours or during a lease", async () => {
@@ -316,10 +316,12 @@ Deno.test("prune: deletes idempotency keys after their retention, but not within
     await addKey(app, daysAgo(0.99)),
     await addKey(app, daysAgo(0)),
   ];
-  for (const keys of [1, 0, -5]) await prune({ ...app.deps, keep: { ...app.deps.keep, keys } });
+  for (const keys of [1, 0, -5]) {
+    await prune({ ...app.service, keep: { ...app.service.keep, keys } });
+  }
   assert.deepEqual(await keysIn(url), keptKeys);
   await addKey(app, daysAgo(6.9));
-  assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, keys: 7 } })).keys, 0);
+  assert.equal((await prune({ ...app.service, keep: { ...app.service.keep, keys: 7 } })).keys, 0);
 });
 
 Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
@@ -349,10 +351,10 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
     Object.fromEntries(Object.entries(days).map(([name, age]) => [name, age + by])) as typeof days;
   await add(changed(-0.1));
   const none = { jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 };
-  assert.deepEqual(await prune(app.deps), { ...none, reconciliations: 0 });
+  assert.deepEqual(await prune(app.service), { ...none, reconciliations: 0 });
   await add(changed(0.1));
   const oneOfEach = { jobs: 1, notifications: 1, events: 1, audit: 1, keys: 1, deliveries: 0 };
-  assert.deepEqual(await prune(app.deps), { ...oneOfEach, reconciliations: 1 });
+  assert.deepEqual(await prune(app.service), { ...oneOfEach, reconciliations: 1 });
 });
 
 Deno.test("prune: deletes old reconciliations and interrupted uploads with their lines, in small steps", async () => {
@@ -379,7 +381,7 @@ Deno.test("prune: deletes old reconciliations and interrupted uploads with their
     await addReconciliation(app, daysAgo(399)),
     await addReconciliation(app, daysAgo(0.9), "uploading"),
   ];
-  assert.equal((await prune(app.deps)).reconciliations, 3);
+  assert.equal((await prune(app.service)).reconciliations, 3);
   assert.deepEqual(await idsIn(url, "reconciliations"), kept);
   const left = await runSql(
     url,
@@ -421,7 +423,7 @@ Deno.test("prune: each statement deletes at most 500 rows", async () => {
      insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
        select 'alice', 'POST /charge/', n, '\\x00', ${at}, ${at} from generate_series(1, 1200) n`,
   );
-  const { jobs, keys } = await prune(app.deps);
+  const { jobs, keys } = await prune(app.service);
   assert.deepEqual([jobs, keys], [1_200, 1_200]);
   for (const [name, steps] of Object.entries(deleted)) {
     assert.ok(Math.max(...steps) <= 500, `${name}: ${steps}`);
@@ -436,11 +438,11 @@ Deno.test("prune: one run deletes a bounded number of rows, and the next run con
     await addKey(app, daysAgo(3));
   }
   const step = { rows: 4, max: 3 };
-  const firstRun = await prune(app.deps, step);
+  const firstRun = await prune(app.service, step);
   assert.deepEqual([firstRun.jobs, firstRun.keys], [9, 12]);
   const rest = { jobs: 0, keys: 0 };
   for (let i = 0; i < 5; i++) {
-    const { jobs, keys } = await prune(app.deps, { rows: 4, max: 5 });
+    const { jobs, keys } = await prune(app.service, { rows: 4, max: 5 });
     rest.jobs += jobs;
     rest.keys += keys;
   }
@@ -461,7 +463,7 @@ Deno.test("prune: skips locked rows without waiting", async () => {
     await otherConnection.begin(async (sql) => {
       await sql`update gateway.jobs set status = 'queued' where id = ${held}`;
       await sql`update gateway.idempotency_keys set lease_until = now() where key = ${heldKey}`;
-      const { jobs, keys } = await prune(app.deps);
+      const { jobs, keys } = await prune(app.service);
       assert.deepEqual([jobs, keys], [1, 1]);
     });
   } finally {
@@ -479,9 +481,9 @@ Deno.test("prune: five concurrent runs delete every row once", async () => {
     await addKey(app, daysAgo(3));
   }
   const runs = await Promise.all(
-    Array.from({ length: 5 }, () => prune(app.deps, { rows: 7, max: 100 })),
+    Array.from({ length: 5 }, () => prune(app.service, { rows: 7, max: 100 })),
   );
-  await prune(app.deps);
+  await prune(app.service);
   const sum = (of: "jobs" | "keys") => runs.reduce((total, run) => total + run[of], 0);
   assert.ok(sum("jobs") <= 60 && sum("keys") <= 60);
   assert.deepEqual(await idsIn(opened.url, "jobs"), []);
@@ -540,7 +542,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
   );
   let deleted: unknown;
   const read = await rowsRead(url, async (database) => {
-    deleted = await prune({ ...app.deps, database });
+    deleted = await prune({ ...app.service, database });
   });
   assert.deepEqual(deleted, {
     jobs: 3,
@@ -579,7 +581,7 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   const newestPage = await readEvents(payments, staff, "/events/?limit=1");
   const eventsOfFirst = `/events/?order=oldest_first&limit=1&resource_id=${firstPayment.id}`;
   now += 401 * DAY_MS;
-  assert.equal((await prune(app.deps)).events, 2);
+  assert.equal((await prune(app.service)).events, 2);
   const laterPayments = [await payments.charge(), await payments.charge()];
   await untilShown(2);
   const nextPage = await readEvents(payments, staff, next!);
@@ -605,7 +607,7 @@ Deno.test("event sequence: continues after a payment's events were pruned, and t
   await runDueJobs(app);
   await untilPublished(app);
   now += 401 * DAY_MS;
-  assert.equal((await prune(app.deps)).events, 1);
+  assert.equal((await prune(app.service)).events, 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
   const rows = await app.database.query((sql) =>
@@ -631,12 +633,12 @@ Deno.test("prune: keeps an event until its handler has handled it", async () => 
   await runDueJobs(app);
   await untilPublished(app);
   now += 2 * DAY_MS;
-  const keep = { ...app.deps.keep, events: 1 };
-  assert.equal((await prune({ ...app.deps, keep })).events, 0);
+  const keep = { ...app.service.keep, events: 1 };
+  assert.equal((await prune({ ...app.service, keep })).events, 0);
   isBroken = false;
   await runDueJobs(app);
   assert.deepEqual(handled, [id]);
-  assert.equal((await prune({ ...app.deps, keep })).events, 1);
+  assert.equal((await prune({ ...app.service, keep })).events, 1);
 });
 
 Deno.test("idempotency key: its reply is replayed for a day, and it can be reused after pruning", async () => {
@@ -651,10 +653,10 @@ Deno.test("idempotency key: its reply is replayed for a day, and it can be reuse
   };
   const firstCharge = await charge();
   now += 23 * 3_600_000;
-  assert.equal((await prune(app.deps)).keys, 0);
+  assert.equal((await prune(app.service)).keys, 0);
   assert.deepEqual(await charge(), { isReplayed: true, id: firstCharge.id });
   now += 2 * 3_600_000;
-  assert.equal((await prune(app.deps)).keys, 1);
+  assert.equal((await prune(app.service)).keys, 1);
   const secondCharge = await charge();
   assert.equal(secondCharge.isReplayed, false);
   assert.notEqual(secondCharge.id, firstCharge.id);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { registerCrons } from "../../commands/crons.ts";
-import { openJobs } from "../../commands/jobs.ts";
+import { createJobs } from "../../commands/jobs.ts";
 import { newId } from "../../core/ids.ts";
 import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { listCronRuns } from "../../db/jobs/cron_runs.ts";
@@ -14,9 +14,10 @@ const DAY_MS = 24 * HOUR_MS;
 /** All entries are due at a full hour. */
 const FULL_HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
-/** Opens the job processing of a service without starting it. */
-async function openJobsOf({ config, deps }: TestApp, databaseUrl: string) {
-  return await openJobs({ ...config, databaseUrl }, deps, registerCrons());
+/** The job processing of a service, without starting it. */
+function createJobsOf({ service, handlers }: TestApp) {
+  const jobQueue = { ...service.jobQueue, start() {} };
+  return createJobs(service, { jobQueue, handlers, crons: registerCrons() });
 }
 
 Deno.test("schedule: has the expected entries and cron expressions", () => {
@@ -38,7 +39,7 @@ Deno.test("schedule: one cron is registered before the server starts, runs every
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, now: () => FULL_HOUR });
   using crons = recordCrons();
-  await using jobs = await openJobsOf(app, databaseUrl);
+  const jobs = createJobsOf(app);
   const [cron, ...others] = crons.registered;
   assert.deepEqual(others, []);
   assert.deepEqual([cron!.name, cron!.schedule], ["schedule", "* * * * *"]);
@@ -70,7 +71,7 @@ Deno.test("schedule: the prune entry deletes old rows", async () => {
   await addFinished(31);
   const keptId = await addFinished(29);
   using crons = recordCrons();
-  await using _jobs = await openJobsOf(app, databaseUrl);
+  createJobsOf(app);
   await crons.registered[0]!.run();
   const left = await app.database.query((sql) => sql`select id from gateway.jobs`);
   assert.deepEqual(left.map(({ id }) => id), [keptId]);

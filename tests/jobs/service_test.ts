@@ -11,7 +11,7 @@ import { createDataFolder } from "../support/project.ts";
 import {
   preparedFolder,
   runCommand,
-  type Service,
+  type ServiceProcess,
   START_TASK,
   startError,
   startService,
@@ -53,7 +53,7 @@ Deno.test("service: after a kill -9 keeps its keys, runs queued jobs, and its sc
   const settings = { DATA_DIR: folder.path };
   const openJobs = async () =>
     openInstance({ databaseUrl: (await findServer((await readLayout(folder.path))!))! });
-  let keys: Service["keys"];
+  let keys: ServiceProcess["keys"];
   let paymentId: string;
   const queuedJobs: string[] = [];
   {
@@ -99,7 +99,7 @@ Deno.test("service: after a kill -9 keeps its keys, runs queued jobs, and its sc
   assert.equal((await service.ended).code, 0, service.output());
 });
 
-async function statusOf(service: Service, id: string): Promise<string> {
+async function statusOf(service: ServiceProcess, id: string): Promise<string> {
   const { text } = await service.get(`/payments/${id}/`, service.keys.user);
   return JSON.parse(text).transaction_status;
 }

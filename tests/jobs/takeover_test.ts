@@ -12,7 +12,7 @@ import type { Received } from "../support/gateway/gateway.ts";
 import { openRelay } from "../support/gateway/relay.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { createDataFolder } from "../support/project.ts";
-import type { Service } from "../support/service.ts";
+import type { ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-takeover";
@@ -51,7 +51,7 @@ async function openServices(queue: Queue) {
     GATEWAY_BASE_URL: relay.url,
     GATEWAY_SERVER_KEY: SERVER_KEY,
   };
-  const started: Service[] = [];
+  const started: ServiceProcess[] = [];
   const listJobs = (status: string) =>
     database.query((sql) =>
       sql<GatewayJob[]>`
@@ -63,7 +63,7 @@ async function openServices(queue: Queue) {
     responses,
     listJobs,
     countCharges: () => relay.times("POST /v2/charge"),
-    async start(): Promise<Service> {
+    async start(): Promise<ServiceProcess> {
       const service = await startUntilUp(settings);
       started.push(service);
       return service;
@@ -72,18 +72,18 @@ async function openServices(queue: Queue) {
      * Starts a service and stops it with SIGSTOP, so that it takes no job yet. Call this before
      * `startHangingJobs`: on a slow machine, a start takes longer than the deadline of held calls.
      */
-    async startPaused(): Promise<Service> {
+    async startPaused(): Promise<ServiceProcess> {
       const service = await services.start();
       service.signal("SIGSTOP");
       return service;
     },
-    async kill(service: Service): Promise<void> {
+    async kill(service: ServiceProcess): Promise<void> {
       service.signal("SIGKILL");
       started.splice(started.indexOf(service), 1);
       await service.ended;
     },
     /** Requests asynchronous charges, and waits until jobs hang in their gateway calls. */
-    async startHangingJobs(service: Service, count: number): Promise<void> {
+    async startHangingJobs(service: ServiceProcess, count: number): Promise<void> {
       responses.hold(({ target }) => target === "/v2/charge");
       for (let i = 0; i < count; i++) {
         const body = JSON.stringify({
@@ -131,7 +131,7 @@ async function untilDone(services: Services, count: number): Promise<void> {
 }
 
 /** Kills a service during three jobs, and starts another one, which runs them. */
-async function restart(services: Services): Promise<Service> {
+async function restart(services: Services): Promise<ServiceProcess> {
   const service = await services.start();
   await services.startHangingJobs(service, 3);
   await services.kill(service);
@@ -150,7 +150,7 @@ Deno.test("kv queue: after kill -9 and a restart the service runs its jobs at on
 
 Deno.test("postgres queue: jobs of a killed or paused service run at once, although their leases have not expired", async (t) => {
   await using services = await openServices("postgres");
-  let service: Service;
+  let service: ServiceProcess;
   await runStep(t, "after kill -9 and a restart", async () => {
     service = await restart(services);
   });

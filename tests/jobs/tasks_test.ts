@@ -79,7 +79,7 @@ async function requestCardCharge({ app, post, sandbox }: TestPayments) {
 
 Deno.test("process_charge_async: charges once, as the caller of the request and with its card token", async () => {
   await using payments = await openPayments();
-  const { deps } = payments.app;
+  const { service } = payments.app;
   const job = await requestCardCharge(payments);
   const request = deferredRequest("POST /charge/", {
     payment_type: "credit_card" as const,
@@ -89,29 +89,29 @@ Deno.test("process_charge_async: charges once, as the caller of the request and 
     save_token_id: false,
     order_id: "by-task",
   });
-  const charged = await processChargeAsync(deps, request, job);
+  const charged = await processChargeAsync(service, request, job);
   const { id, transaction_status } = await payments.read(charged.id);
   assert.deepEqual([id, transaction_status], [charged.id, "capture"]);
-  assert.equal((await processChargeAsync(deps, request, job)).id, charged.id);
+  assert.equal((await processChargeAsync(service, request, job)).id, charged.id);
   assert.equal((await payments.transactions("by-task")).length, 1);
 });
 
 Deno.test("process_refund_async: refunds once, as the caller of the request", async () => {
   await using payments = await openPayments();
-  const { deps } = payments.app;
+  const { service } = payments.app;
   const { id, transaction_id } = await payments.paid("gopay");
   const request = deferredRequest(`POST /payments/${id}/refund/`, {
     payment_id: id,
     amount: 1_000,
     direct: false,
   });
-  for (let times = 0; times < 2; times++) await processRefundAsync(deps, request);
+  for (let times = 0; times < 2; times++) await processRefundAsync(service, request);
   const { refunds } = await payments.sandbox.status(transaction_id!);
   assert.equal(refunds.length, 1);
   assert.equal((await payments.read(id)).refund_amount, "1000.00");
 
   const foreignRequest = { ...request, caller: { ...ALICE, userId: "mallory" } };
-  await assert.rejects(processRefundAsync(deps, foreignRequest), { code: "not_found" });
+  await assert.rejects(processRefundAsync(service, foreignRequest), { code: "not_found" });
 });
 
 Deno.test("check_payment_status: a failing check is retried three times with doubling delays, then fails", async () => {
@@ -123,7 +123,7 @@ Deno.test("check_payment_status: a failing check is retried three times with dou
   const { app, relay } = payments;
   const { id } = await payments.charge("bca");
   aheadMs += 6 * MINUTE;
-  assert.equal(await checkPendingPayments(app.deps), 1);
+  assert.equal(await checkPendingPayments(app.service), 1);
   // A 404, unlike a timeout or a 429, does not pause background work.
   relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
@@ -132,7 +132,7 @@ Deno.test("check_payment_status: a failing check is retried three times with dou
     assert.equal(await runDueJobs(app), 1);
     const [job] = await jobsOf(app, id);
     assert.deepEqual([job!.status, job!.attempts], ["queued", tries]);
-    const delay = job!.run_at.getTime() - app.deps.clock();
+    const delay = job!.run_at.getTime() - app.service.clock();
     delays.push(Math.round(delay / 10 / SECOND) * 10);
     aheadMs += delay;
   }

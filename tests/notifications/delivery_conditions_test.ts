@@ -245,10 +245,10 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
   async function writeTwice(): Promise<string[]> {
     const written: Promise<string>[] = [];
     let hasEnded = false;
-    const write = async ({ deps, database }: TestApp, both: Payment[]) => {
+    const write = async ({ service, database }: TestApp, both: Payment[]) => {
       const writes = await Promise.all(both.map(async ({ id }) => {
         const stored = await database.query((sql) => findPayment(sql, id));
-        return buildWrite(deps, paymentKind, stored!, { set: { status_message: "changed" } });
+        return buildWrite(service, paymentKind, stored!, { set: { status_message: "changed" } });
       }));
       const outcome = outcomeOf(database.query((sql) => paymentWrites.run(sql, writes)));
       outcome.finally(() => hasEnded = true);

@@ -130,7 +130,7 @@ Deno.test("notification: if it is given up after 7 days, /status/ counts it, and
     runSql(databaseUrl, `update gateway.payments set check_at = now() where check_at is not null`);
   const sweep = async () => {
     await makeDue();
-    assert.equal(await checkPendingPayments(app.deps), 1);
+    assert.equal(await checkPendingPayments(app.service), 1);
     await runDueJobs(app);
   };
   // A sweep during the outage changes nothing; the payment stays due.
@@ -140,7 +140,7 @@ Deno.test("notification: if it is given up after 7 days, /status/ counts it, and
   await sweep();
   assert.equal((await outage.read(settled.id)).transaction_status, "chargeback");
   await makeDue();
-  assert.equal(await checkPendingPayments(app.deps), 0, "no check is left");
+  assert.equal(await checkPendingPayments(app.service), 0, "no check is left");
 });
 
 Deno.test("notification: if it was given up, a retry of its failed job applies it", async () => {

@@ -311,7 +311,7 @@ Deno.test("approve: makes a challenged card payment paid", async () => {
     is_pending: true,
   });
   const { id } = challenged;
-  const { body } = await approvePayment(payments.app.deps, requestOf(id));
+  const { body } = await approvePayment(payments.app.service, requestOf(id));
   assertMembers(body, {
     transaction_status: "capture",
     fraud_status: "accept",
@@ -335,7 +335,7 @@ for (
     await using payments = await openPayments({ databaseUrl });
     await payments.sandbox.control("settings", { denied_review_status: status }, "PATCH");
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
-    const { body } = await denyPayment(payments.app.deps, requestOf(id));
+    const { body } = await denyPayment(payments.app.service, requestOf(id));
     assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
     const transaction = await payments.sandbox.status(transaction_id!);
     assert.deepEqual([transaction.transaction_status, transaction.fraud_status], [status, "deny"]);
@@ -347,7 +347,7 @@ for (
 Deno.test("approve: a challenged authorization stays an authorization, which can be captured", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
-  const { body } = await approvePayment(payments.app.deps, requestOf(id));
+  const { body } = await approvePayment(payments.app.service, requestOf(id));
   assertMembers(body, {
     transaction_status: "authorize",
     fraud_status: "accept",
@@ -365,7 +365,7 @@ Deno.test("approve and deny: are allowed only for staff, and not for the owner",
   for (const review of [approvePayment, denyPayment]) {
     for (const caller of [ALICE, BOB]) {
       await assert.rejects(
-        review(payments.app.deps, requestOf(id, caller)),
+        review(payments.app.service, requestOf(id, caller)),
         (error) => error instanceof ServiceError && error.code === "forbidden",
       );
     }
@@ -375,7 +375,7 @@ Deno.test("approve and deny: are allowed only for staff, and not for the owner",
     await assertProblem(await payments.post(`/payments/${id}/${action}/`), 404, "not_found");
   }
   assert.equal((await payments.read(id)).fraud_status, "challenge");
-  const { body } = await approvePayment(payments.app.deps, requestOf(id));
+  const { body } = await approvePayment(payments.app.service, requestOf(id));
   assert.equal(body.fraud_status, "accept");
 });
 
@@ -424,7 +424,7 @@ Deno.test("approve and deny: store the earlier decision and reject the request i
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
     await payments.sandbox.post(`/v2/${transaction_id}/approve`);
     await assert.rejects(
-      review(payments.app.deps, requestOf(id)),
+      review(payments.app.service, requestOf(id)),
       (error) => error instanceof ServiceError && error.code === "invalid_state",
     );
     const payment = await payments.read(id);

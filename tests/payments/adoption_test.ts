@@ -113,7 +113,7 @@ async function adoptTooEarly(payments: RelayedPayments, order_id: string): Promi
   const [{ transaction_id }] = await payments.transactions(order_id);
   const { body } = await payments.app.gateway.getStatus(transaction_id);
   const report = { answer: body, source: "notification" } as const;
-  return (await adoptTransaction(payments.app.deps, report, null)).payment.id;
+  return (await adoptTransaction(payments.app.service, report, null)).payment.id;
 }
 
 Deno.test("charge: gets 201 and takes over its transaction, which was adopted and paid before the answer", async () => {

@@ -743,7 +743,7 @@ async function applyAnswer(
   { isLatest = false, ...more }: Partial<GatewayReport> & { isLatest?: boolean } = {},
 ): Promise<AppliedReport> {
   const known = await readStored(payments, id);
-  return await applyReport(payments.app.deps, known, {
+  return await applyReport(payments.app.service, known, {
     answer: Transaction.parse(answer),
     source: "check_status",
     askedAtVersion: isLatest ? known.version : null,

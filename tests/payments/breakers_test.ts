@@ -96,14 +96,14 @@ Deno.test("check_payment_status: finds the result of a charge while the circuit 
   assert.deepEqual(await gatewayStates(payments), ["down", "ok", "down"]);
 
   now += 6 * MINUTE;
-  assert.ok(await checkPendingPayments(app.deps) > 0);
+  assert.ok(await checkPendingPayments(app.service) > 0);
   await runDueJobs(app);
   const found = await payments.read(payment_id!);
   assert.deepEqual([found.transaction_status, found.order_id], ["pending", order_id]);
   assert.ok(found.transaction_id);
   // A sweep whose jobs begin with a write queues nothing; a job that begins with a write waits.
   now = Date.parse(expiring.expiry_time!) + 2 * MINUTE;
-  assert.equal(await expireStalePayments(app.deps), 0);
+  assert.equal(await expireStalePayments(app.service), 0);
   const { id } = await parseAcceptedJob(await post("/charge/", CHARGE, ASYNC));
   await runDueJobs(app);
   const waitingJob = await readJob(payments, id);

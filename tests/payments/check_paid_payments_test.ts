@@ -33,7 +33,7 @@ async function openPaid(options: Partial<TestAppOptions> = {}): Promise<PaidPaym
     ...opened,
     async sweep() {
       const before = relay.times(STATUS);
-      await checkPaidPayments(app.deps);
+      await checkPaidPayments(app.service);
       return relay.times(STATUS) - before;
     },
     change: async ({ transaction_id }, action) =>
@@ -154,12 +154,15 @@ Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_
   await using paid = await openPaid({ env });
   await paid.paid("permata");
   await paid.paid("card");
-  const disabledDeps = { ...paid.app.deps, recheck: { ...paid.app.deps.recheck, perMinute: 0 } };
+  const withoutRechecks = {
+    ...paid.app.service,
+    recheck: { ...paid.app.service.recheck, perMinute: 0 },
+  };
   await paid.advance(29 * MINUTE);
   assert.equal(await paid.sweep(), 0);
   await paid.advance(MINUTE);
   const none = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
-  assert.deepEqual(await checkPaidPayments(disabledDeps), none);
+  assert.deepEqual(await checkPaidPayments(withoutRechecks), none);
   assert.equal(await paid.sweep(), 1);
   assert.deepEqual(await checkedDays(paid, 190), [2, 181]);
 });
@@ -197,7 +200,7 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
   await paid.change(reversed, "reverse");
   await paid.advance(15 * MINUTE);
   const waits: number[] = [];
-  const run = () => checkPaidPayments(paid.app.deps, (ms) => Promise.resolve(waits.push(ms)));
+  const run = () => checkPaidPayments(paid.app.service, (ms) => Promise.resolve(waits.push(ms)));
   const firstRun = await run();
   assert.deepEqual([firstRun.changed, firstRun.unchanged, firstRun.failed], [1, 2, 0]);
   assert.ok(firstRun.behind_seconds > 0);
@@ -213,7 +216,7 @@ Deno.test("check_paid_payments: makes no calls while other checks wait, and catc
   await using paid = await openPaid();
   await paid.paid("permata");
   await paid.advance(10 * MINUTE);
-  const run_at = new Date(paid.app.deps.clock() - 2 * MINUTE * 1000);
+  const run_at = new Date(paid.app.service.clock() - 2 * MINUTE * 1000);
   const waitingJob = newJob({
     task: "check",
     lane: LANES.checks,
@@ -232,15 +235,15 @@ Deno.test("check_paid_payments: a check that fails at the gateway is repeated by
   await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
   await paid.sandbox.fault("status", "error_500", { count: 4 });
-  const result = await checkPaidPayments(paid.app.deps);
+  const result = await checkPaidPayments(paid.app.service);
   assert.deepEqual([result.failed, result.behind_seconds], [1, 0]);
   assert.equal((await paid.read(payment.id)).transaction_status, "settlement");
   await paid.advance(5 * MINUTE);
-  assert.equal(await checkPendingPayments(paid.app.deps), 1);
+  assert.equal(await checkPendingPayments(paid.app.service), 1);
   await paid.runJobs();
   assert.equal((await paid.read(payment.id)).transaction_status, "deny");
   await paid.advance(HOUR);
-  assert.equal(await checkPendingPayments(paid.app.deps), 0);
+  assert.equal(await checkPendingPayments(paid.app.service), 0);
 });
 
 Deno.test("check_paid_payments: while the gateway limits the rate, checks are delayed and no payment is skipped", async () => {
@@ -248,11 +251,11 @@ Deno.test("check_paid_payments: while the gateway limits the rate, checks are de
   const payment = await paid.paid("permata");
   await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  const pausedDeps = {
-    ...paid.app.deps,
-    gateway: { ...paid.app.deps.gateway, rateLimitPauseMs: () => 1 },
+  const whilePaused = {
+    ...paid.app.service,
+    gateway: { ...paid.app.service.gateway, rateLimitPauseMs: () => 1 },
   };
-  const result = await checkPaidPayments(pausedDeps);
+  const result = await checkPaidPayments(whilePaused);
   assert.deepEqual([result.failed, result.changed, result.unchanged], [0, 0, 0]);
   assert.equal(await paid.sweep(), 1);
   assert.equal((await paid.read(payment.id)).transaction_status, "deny");
@@ -262,7 +265,7 @@ Deno.test("check_paid_payments: after a crash before the progress is stored, the
   await using paid = await openPaid();
   await paid.paid("permata");
   await paid.advance(10 * MINUTE);
-  const { database } = paid.app.deps;
+  const { database } = paid.app.service;
   const crashingDatabase: typeof database = {
     ...database,
     query: (work, name) =>
@@ -271,7 +274,7 @@ Deno.test("check_paid_payments: after a crash before the progress is stored, the
         : database.query(work, name),
   };
   await assert.rejects(
-    checkPaidPayments({ ...paid.app.deps, database: crashingDatabase }),
+    checkPaidPayments({ ...paid.app.service, database: crashingDatabase }),
     /crash/,
   );
   assert.equal(await paid.sweep(), 1);
@@ -284,12 +287,12 @@ Deno.test("check_paid_payments: two instances at the same time change each payme
     databaseUrl: paid.databaseUrl,
     gatewayUrl: paid.relay.url,
     serverKey: SERVER_KEY,
-    now: paid.app.deps.clock,
+    now: paid.app.service.clock,
   });
   const payments = [await paid.paid("permata"), await paid.paid("echannel")];
   for (const payment of payments) await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  await Promise.all([paid.app, otherApp].map(({ deps }) => checkPaidPayments(deps)));
+  await Promise.all([paid.app, otherApp].map(({ service }) => checkPaidPayments(service)));
   for (const { id } of payments) {
     assert.deepEqual(
       (await paid.events(id)).filter((name) => name === "payment_denied"),

@@ -68,9 +68,9 @@ for (const [name, sign] of [["ahead of", 1], ["behind", -1]] as const) {
     skewed.aheadMs = sign * 20 * MINUTE_MS;
     await skewed.charge("gopay");
     await runSql(skewed.databaseUrl, "update gateway.payments set check_at = now()");
-    assert.equal(await expireStalePayments(skewed.app.deps), 0);
+    assert.equal(await expireStalePayments(skewed.app.service), 0);
     await skewed.makeStale();
-    assert.equal(await expireStalePayments(skewed.app.deps), 1);
+    assert.equal(await expireStalePayments(skewed.app.service), 1);
     await runDueJobs(skewed.app);
     assert.equal(skewed.relay.times(EXPIRE), 1);
     const { is_accurate, database_offset_seconds } = await skewed.statusClock();
@@ -84,9 +84,9 @@ Deno.test("expire_stale_payments: on a machine that was suspended, expires nothi
   await skewed.charge("gopay");
   await skewed.makeStale();
   skewed.suspendedMs = 20 * MINUTE_MS;
-  await assert.rejects(expireStalePayments(skewed.app.deps), ClockSkewed);
+  await assert.rejects(expireStalePayments(skewed.app.service), ClockSkewed);
   assert.ok(skewed.app.logged().some(({ event }) => event === "clock_jumped"));
-  assert.equal(await expireStalePayments(skewed.app.deps), 1);
+  assert.equal(await expireStalePayments(skewed.app.service), 1);
 });
 
 Deno.test("expire_stale_payments: with a clock that differs from the gateway's Date, expires nothing and shows the difference in /status/", async () => {
@@ -94,7 +94,7 @@ Deno.test("expire_stale_payments: with a clock that differs from the gateway's D
   shiftGatewayTime(skewed, -30 * SECOND_MS);
   const payment = await skewed.charge("gopay");
   await skewed.makeStale();
-  await assert.rejects(expireStalePayments(skewed.app.deps), /s ahead of the gateway's/);
+  await assert.rejects(expireStalePayments(skewed.app.service), /s ahead of the gateway's/);
   const { is_accurate, gateway_offset_seconds } = await skewed.statusClock();
   assert.equal(is_accurate, false);
   assert.equal(Math.round(Number(gateway_offset_seconds) / 10), 3);
@@ -103,7 +103,7 @@ Deno.test("expire_stale_payments: with a clock that differs from the gateway's D
   shiftGatewayTime(skewed, 0);
   await skewed.refresh(payment.id);
   await skewed.makeStale();
-  assert.equal(await expireStalePayments(skewed.app.deps), 1);
+  assert.equal(await expireStalePayments(skewed.app.service), 1);
   await runDueJobs(skewed.app);
   assert.equal(skewed.relay.times(EXPIRE), 1);
   assert.equal((await skewed.statusClock()).is_accurate, true);
@@ -114,7 +114,7 @@ Deno.test("expire_stale_payment: a job that runs when the time has jumped only c
   const payment = await skewed.charge("gopay");
   await skewed.makeStale();
   skewed.suspendedMs = 20 * MINUTE_MS;
-  const job = createExpireStalePayment(skewed.app.deps);
+  const job = createExpireStalePayment(skewed.app.service);
   const { signal } = new AbortController();
   const row = { subject_id: payment.id } as Parameters<typeof job.run>[0];
   const before = skewed.relay.received.length;
@@ -134,7 +134,7 @@ Deno.test("expire_stale_payment: an instance that has not seen the gateway's tim
     gatewayUrl: skewed.relay.url,
     serverKey: SERVER_KEY,
   });
-  const job = createExpireStalePayment(restarted.deps);
+  const job = createExpireStalePayment(restarted.service);
   const { signal } = new AbortController();
   const row = { subject_id: payment.id } as Parameters<typeof job.run>[0];
   const before = skewed.relay.received.length;

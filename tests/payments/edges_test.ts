@@ -232,7 +232,7 @@ Deno.test("check_pending_payments: stops checking a failed charge whose retry al
   assert.notEqual((await rowOf(payments, payment_id)).check_at, null);
   passResponses(payments);
   time.now += 2 * MINUTE_MS;
-  await checkPendingPayments(payments.app.deps);
+  await checkPendingPayments(payments.app.service);
   await runDueJobs(payments.app);
   const { transaction_status, check_at } = await rowOf(payments, payment_id);
   assert.deepEqual([transaction_status, check_at], ["failure", null]);
@@ -305,7 +305,7 @@ Deno.test("check_payment_status: an unusable response does not stop later checks
     assert.notEqual((await rowOf(payments, id)).check_at, null);
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     time.now += 10 * MINUTE_MS;
-    await checkPendingPayments(payments.app.deps);
+    await checkPendingPayments(payments.app.service);
     await runDueJobs(payments.app);
     assert.equal((await payments.read(id)).transaction_status, "settlement");
   }

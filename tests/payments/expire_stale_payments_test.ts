@@ -37,10 +37,10 @@ async function openStalePayments(): Promise<StalePayments> {
     ...relayed,
     advance: (ms) => void (aheadMs += ms),
     advanceToExpiry: ({ expiry_time }, ms = MINUTE_MS) =>
-      void (aheadMs += Date.parse(expiry_time!) + ms - app.deps.clock()),
+      void (aheadMs += Date.parse(expiry_time!) + ms - app.service.clock()),
     async sweep() {
       callsBefore = relay.received.length;
-      const queued = await expireStalePayments(app.deps);
+      const queued = await expireStalePayments(app.service);
       while (await runDueJobs(app) > 0);
       return queued;
     },
@@ -84,7 +84,7 @@ Deno.test("expire_stale_payments: expires a payment on time although its next ch
   await using stale = await openStalePayments();
   const payment = await stale.charge("bca");
   stale.advance(20 * HOUR_MS);
-  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+  assert.equal(await checkPendingPayments(stale.app.service), 1);
   await runDueJobs(stale.app);
   // By the payment's age alone, the next check would be five hours later.
   stale.advanceToExpiry(payment);
@@ -193,7 +193,7 @@ Deno.test("expire_stale_payments: skips a charge without a response, which check
   assert.equal(outcome, "unknown");
   stale.relay.intercept = (_, pass) => pass();
   stale.advance(HOUR_MS);
-  assert.equal(await expireStalePayments(stale.app.deps), 0);
+  assert.equal(await expireStalePayments(stale.app.service), 0);
   while (await runDueJobs(stale.app) > 0);
   assert.equal(stale.relay.times(EXPIRE), 0);
   assert.equal((await stale.read(payment_id)).transaction_status, "failure");
@@ -226,12 +226,12 @@ Deno.test("expire_stale_payments: concurrent instances expire each payment once"
       gatewayUrl: stale.relay.url,
       serverKey: SERVER_KEY,
       env: REAL_INSTALLATION,
-      now: stale.app.deps.clock,
+      now: stale.app.service.clock,
     });
   await using secondApp = await open();
   await using thirdApp = await open();
   const apps = [stale.app, secondApp, thirdApp];
-  await Promise.all(apps.map(({ deps }) => expireStalePayments(deps)));
+  await Promise.all(apps.map(({ service }) => expireStalePayments(service)));
   await Promise.all(apps.map(runDueJobs));
   while (await runDueJobs(stale.app) > 0);
   for (const { id } of payments) {
@@ -244,10 +244,10 @@ Deno.test("check_pending_payments: leaves overdue payments to expire_stale_payme
   const payment = await stale.charge("gopay");
   // A check just before the expiry time schedules the next one at the expiry time.
   stale.advanceToExpiry(payment, -SECOND_MS);
-  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+  assert.equal(await checkPendingPayments(stale.app.service), 1);
   await runDueJobs(stale.app);
   stale.advanceToExpiry(payment, MINUTE_MS + SECOND_MS);
-  assert.equal(await checkPendingPayments(stale.app.deps), 0);
+  assert.equal(await checkPendingPayments(stale.app.service), 0);
   stale.advance(11 * MINUTE_MS);
-  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+  assert.equal(await checkPendingPayments(stale.app.service), 1);
 });

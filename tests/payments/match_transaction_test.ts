@@ -126,7 +126,7 @@ Deno.test("match transaction: without a payment_ref, a transaction belongs to th
   for (const [caseName, [changes, expected]] of Object.entries(cases)) {
     await t.step(caseName, async () => {
       const found = { ...transaction, ...changes };
-      assert.deepEqual(await matchTransaction(payments.app.deps, payment, found), expected);
+      assert.deepEqual(await matchTransaction(payments.app.service, payment, found), expected);
     });
   }
 });
@@ -139,7 +139,7 @@ Deno.test("match transaction: if a charge was sent again hours later, its transa
     sent_at: new Date(payment.created_at.getTime() + 180 * MINUTE_MS),
   };
   const matchAt = (minutes: number) =>
-    matchTransaction(payments.app.deps, sentAgain, {
+    matchTransaction(payments.app.service, sentAgain, {
       ...transaction,
       transaction_time: wib(floor(payment.created_at) + minutes * MINUTE_MS),
     });
@@ -152,20 +152,20 @@ Deno.test("match transaction: if a charge was sent again hours later, its transa
 Deno.test("match transaction: a transaction with a smaller amount matches only an authorization", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments, "card_auth");
-  const { deps } = payments.app;
+  const { service } = payments.app;
   const captured = { ...transaction, gross_amount: "36000.00" };
-  assert.deepEqual(await matchTransaction(deps, payment, captured), OURS);
+  assert.deepEqual(await matchTransaction(service, payment, captured), OURS);
   const nothing = { ...transaction, gross_amount: "0.00" };
-  assert.deepEqual(await matchTransaction(deps, payment, nothing), other("amount"));
+  assert.deepEqual(await matchTransaction(service, payment, nothing), other("amount"));
   const notHeld = { ...payment, is_hold: false };
-  assert.deepEqual(await matchTransaction(deps, notHeld, captured), other("amount"));
+  assert.deepEqual(await matchTransaction(service, notHeld, captured), other("amount"));
 });
 
 Deno.test("match transaction: a payment_ref in the metadata decides, and the time does not matter", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments);
   const match = (metadata: Json, changes: Partial<Transaction> = {}) =>
-    matchTransaction(payments.app.deps, payment, { ...transaction, metadata, ...changes });
+    matchTransaction(payments.app.service, payment, { ...transaction, metadata, ...changes });
   const ours = { payment_ref: payment.id };
   const later = { transaction_time: wib(Date.now() + 60 * MINUTE_MS) };
   assert.deepEqual(await match(ours, later), { type: "ours", evidence: "payment_ref" });
@@ -184,7 +184,7 @@ Deno.test("match transaction: a payment_ref in the notification replaces the tim
   const { payment, transaction } = await loseResponse(payments);
   const later = { transaction_time: wib(Date.now() + 60 * MINUTE_MS) };
   const match = (changes: Partial<Transaction>, notified: Json = { payment_ref: payment.id }) =>
-    matchTransaction(payments.app.deps, payment, { ...transaction, ...changes }, notified);
+    matchTransaction(payments.app.service, payment, { ...transaction, ...changes }, notified);
   const notified = { type: "ours", evidence: "notified_payment_ref" };
   const fee = (original_amount: number) => ({
     payment_ref: payment.id,
@@ -202,13 +202,13 @@ Deno.test("match transaction: a payment_ref in the notification replaces the tim
 
 Deno.test("match transaction: without a payment_ref, the order id must be reserved for the payment", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
-  const { deps, database } = payments.app;
+  const { service, database } = payments.app;
   const { payment, transaction } = await loseResponse(payments);
   const holdBy = (holderId: string) =>
     database.query((sql) =>
       sql`update gateway.order_ids set holder_id = ${holderId} where order_id = ${payment.order_id}`
     );
-  const match = () => matchTransaction(deps, payment, transaction);
+  const match = () => matchTransaction(service, payment, transaction);
 
   await t.step("another payment reserves it", async () => {
     const { id } = await payments.charge("gopay");
@@ -239,15 +239,15 @@ Deno.test("match transaction: without a payment_ref, the order id must be reserv
 
 Deno.test("match transaction: without a payment_ref, no other payment may have the transaction", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const { deps, database } = payments.app;
+  const { service, database } = payments.app;
   const { payment, transaction } = await loseResponse(payments);
   const { id, transaction_id } = await payments.charge("gopay");
   const found = { ...transaction, transaction_id };
-  assert.deepEqual(await matchTransaction(deps, payment, found), unclear("transaction_id"));
+  assert.deepEqual(await matchTransaction(service, payment, found), unclear("transaction_id"));
   await database.query((sql) =>
     sql`update gateway.payments set order_id = ${payment.order_id} where id = ${id}`
   );
-  assert.deepEqual(await matchTransaction(deps, payment, found), other("transaction_id"));
+  assert.deepEqual(await matchTransaction(service, payment, found), other("transaction_id"));
 });
 
 async function openTimed(hasMetadata: boolean) {

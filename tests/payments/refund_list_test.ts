@@ -163,6 +163,6 @@ Deno.test("refund list: if a payment gets its owner later, the owner sees its re
   const { body: answer } = await payments.app.gateway.getStatus(transaction_id!);
   assert.equal(answer.order_id, order_id);
   const link = { user_id: "alice", invoice_id: null, subscription_id: null };
-  await adoptTransaction(payments.app.deps, { answer, source: "notification" }, link);
+  await adoptTransaction(payments.app.service, { answer, source: "notification" }, link);
   assert.deepEqual((await payments.list()).map(({ amount }) => amount), ["4000.00"]);
 });

@@ -141,7 +141,7 @@ Deno.test("check_payment_status: a task that was paused for a minute does not se
   now += 2 * MINUTE_MS;
   const paused = pauseAfter("write payment");
   await using pausedApp = await openPausedApp(relay.url, paused, () => now);
-  const pausedTask = checkPaymentStatus(pausedApp.deps, payment.id).catch((error) => error);
+  const pausedTask = checkPaymentStatus(pausedApp.service, payment.id).catch((error) => error);
   await paused.arrived;
   now += 2 * MINUTE_MS;
   await failAndRefundAgain(payments, payment);

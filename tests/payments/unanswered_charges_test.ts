@@ -320,7 +320,7 @@ async function runForADay(app: TestApp, advance: (ms: number) => void): Promise<
   let runs = 0;
   for (let minute = 0; minute < 24 * 60; minute += 20) {
     advance(20 * MINUTE_MS);
-    await checkPendingPayments(app.deps);
+    await checkPendingPayments(app.service);
     runs += await runDueJobs(app);
   }
   return runs;
@@ -394,7 +394,7 @@ Deno.test("check_pending_payments: resolves charges with unknown outcome althoug
   await app.database.query((sql) => sql`delete from gateway.jobs`);
   for (let minute = 0; minute < 20; minute += 5) {
     now += 5 * MINUTE_MS;
-    await checkPendingPayments(app.deps);
+    await checkPendingPayments(app.service);
     await runDueJobs(app);
   }
   const found = await payments.read(madeId);
@@ -484,7 +484,7 @@ Deno.test("charge: a process that was paused for minutes does not send a charge 
     serverKey: SERVER_KEY,
     now: () => now,
   });
-  await checkPendingPayments(other.deps);
+  await checkPendingPayments(other.service);
   await runDueJobs(other);
   paused.continue();
   const problem = await assertProblem(await pausedCharge, 504, "gateway_timeout");

@@ -59,7 +59,7 @@ async function openAltered(): Promise<AlteredPayments> {
     reportKnown: () => void (relay.intercept = (_request, pass) => pass()),
     advance: (ms) => void (aheadMs += ms),
     async sweep() {
-      await checkPendingPayments(app.deps);
+      await checkPendingPayments(app.service);
       while (await runDueJobs(app) > 0);
     },
     unrecognized: async () =>
@@ -191,7 +191,7 @@ Deno.test("expire_stale_payments: does not expire a payment while its status at 
   payments.report("partial_settlement", STATUS);
   await payments.refresh(id);
   payments.advance(2 * DAY);
-  assert.equal(await expireStalePayments(payments.app.deps), 0);
+  assert.equal(await expireStalePayments(payments.app.service), 0);
   await payments.sweep();
   assert.equal(payments.relay.times("POST /v2/:id/expire"), 0);
   assert.equal((await payments.read(id)).transaction_status, "pending");

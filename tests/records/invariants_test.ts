@@ -255,7 +255,7 @@ Deno.test("charge: an amount with a fraction that passed the schema is refused b
   const order_id = `fraction-${crypto.randomUUID()}`;
   const input = { payment_type: "gopay", gross_amount: 10.5, order_id } as const;
   await assert.rejects(
-    createCharge(app.deps, caller, input, null),
+    createCharge(app.service, caller, input, null),
     /^Error: The payment [0-9a-f-]{36} .*gross_amount cannot be 10.5$/,
   );
   const found = await app.database.query((sql) =>
@@ -354,7 +354,7 @@ Deno.test("record writes: a row of another record is refused, instead of being l
   const { id } = await payments.paid();
   const payment = (await app.database.query((sql) => paymentKind.find(sql, id)))!;
   const before = await rowsOf(payments, id);
-  const write = buildWrite(app.deps, paymentKind, payment, { set: { status_code: "999" } });
+  const write = buildWrite(app.service, paymentKind, payment, { set: { status_code: "999" } });
   const key = { user_id: "alice", scope: "s", key: "k", lease_id: OTHER_ID };
   const update = { ...key, refund_id: null, reply: null, is_ended: true };
   const [refund] = reserve(payment, { payment_id: OTHER_ID }).refunds;
@@ -407,7 +407,7 @@ async function assertRefused<R extends GatewayRecord, View extends object>(
   const record = (await app.database.query((sql) => kind.find(sql, id)))!;
   const before = await rowsOf(payments, id);
   await assert.rejects(
-    changeRecord(app.deps, kind, record, change),
+    changeRecord(app.service, kind, record, change),
     (error: Error) =>
       error.message.includes(`The ${kind.resource} ${id} `) &&
       violation.test(error.message),

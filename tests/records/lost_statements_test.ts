@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
-import type { JobSubject } from "../../core/records/outbox.ts";
+import type { JobSubject } from "../../core/records/new_job.ts";
 import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";
@@ -53,9 +53,9 @@ async function openLossyService(): Promise<LossyService> {
     losses,
     advance: (ms) => now += ms,
     async runBackground() {
-      const { deps } = payments.app;
-      await checkOverdueInvoices(deps);
-      await syncSubscriptionStatus(deps);
+      const { service } = payments.app;
+      await checkOverdueInvoices(service);
+      await syncSubscriptionStatus(service);
       while (await runDueJobs(payments.app) > 0);
     },
   };
@@ -414,7 +414,7 @@ for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
       for (const loss of LOSSES) {
         for (let number = 1, wasLost = true; wasLost; number += STATEMENT_STEP) {
           const { id, notifications } = await cause(service);
-          const job = check({ id, user_id: "alice" }, new Date(app.deps.clock()));
+          const job = check({ id, user_id: "alice" }, new Date(app.service.clock()));
           if (!isNotified) await app.database.query((sql) => insertJobs(sql, [job]));
           service.advance(AFTER_LEASES_MS);
           service.losses.lose(number, loss);

@@ -198,9 +198,9 @@ Deno.test(
     await Promise.all(invoices.flatMap(({ id }, number) => {
       const actions: (() => Promise<unknown>)[] = [
         () => instances.send(`/invoices/${id}/void/`, { reason: "Late" }),
-        () => onBoth(instances, ({ deps }) => checkOverdueInvoices(deps)),
+        () => onBoth(instances, ({ service }) => checkOverdueInvoices(service)),
         () => onBoth(instances, runDueJobs),
-        () => onBoth(instances, ({ deps }) => checkInvoiceStatus(deps, id)),
+        () => onBoth(instances, ({ service }) => checkInvoiceStatus(service, id)),
         ...number % 3 > 0
           ? [() => sandbox.control(`transactions/${transactions[number]}/pay`)]
           : [],
@@ -250,8 +250,8 @@ Deno.test(
     const voiding = invoices.map(({ id }) => instances.send(`/invoices/${id}/void/`));
     const syncing = [1, 2, 3].map(() =>
       onBoth(instances, async (app) => {
-        await syncSubscriptionStatus(app.deps);
-        await checkOverdueInvoices(app.deps);
+        await syncSubscriptionStatus(app.service);
+        await checkOverdueInvoices(app.service);
         await runDueJobs(app);
       })
     );
@@ -297,7 +297,7 @@ Deno.test(
  * writes and the queuing waited for locks at the same time, and no statement exceeded a time limit.
  */
 async function queueWhileChanging(instances: Instances): Promise<boolean> {
-  const { database, deps } = instances.app;
+  const { database, service } = instances.app;
   await database.query((sql) => sql`update gateway.invoices set check_at = null`);
   const ids: string[] = [];
   for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
@@ -306,7 +306,7 @@ async function queueWhileChanging(instances: Instances): Promise<boolean> {
   // The newest invoice is due first, so the order of due times is not the order of ids.
   const setDue = (id: string, ms: number) =>
     database.query((sql) =>
-      sql`update gateway.invoices set check_at = ${new Date(deps.clock() - ms)} where id = ${id}`
+      sql`update gateway.invoices set check_at = ${new Date(service.clock() - ms)} where id = ${id}`
     );
   await Promise.all([setDue(lowId!, 1_000), setDue(highId!, 2_000)]);
 
@@ -323,10 +323,10 @@ async function queueWhileChanging(instances: Instances): Promise<boolean> {
   };
   await Promise.race([locked.promise, holding.catch(end)]);
   // The first write runs alone, the others are batched.
-  const writing = rows.map((row) => changeRecord(deps, invoiceKind, row!, () => ({ set: {} })));
+  const writing = rows.map((row) => changeRecord(service, invoiceKind, row!, () => ({ set: {} })));
   Promise.allSettled(writing).then(end);
   await waitForLocks(instances, 1, () => hasEnded);
-  const queuing = checkOverdueInvoices(instances.apps[1]!.deps);
+  const queuing = checkOverdueInvoices(instances.apps[1]!.service);
   queuing.then(end, end);
   await waitForLocks(instances, 2, () => hasEnded);
   const didWait = !hasEnded;
@@ -442,10 +442,10 @@ Deno.test(
       await Promise.all([
         ...Array.from(
           { length: 5 },
-          () => onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, id)),
+          () => onBoth(instances, ({ service }) => checkSubscriptionStatus(service, id)),
         ),
         ...[...notifications, ...notifications].map((body) => instances.notify(body)),
-        onBoth(instances, ({ deps }) => syncSubscriptionStatus(deps)),
+        onBoth(instances, ({ service }) => syncSubscriptionStatus(service)),
         onBoth(instances, runDueJobs),
       ]);
       await instances.runJobs();
@@ -479,7 +479,7 @@ Deno.test(
         if (answer.status === 400) await assertProblem(answer, 400, "invalid_state");
         else await parseSubscription(answer, 200);
       }
-      await onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, id));
+      await onBoth(instances, ({ service }) => checkSubscriptionStatus(service, id));
       const names = await assertSubscriptionAgrees(instances, id);
       assert.equal((await instances.readSubscription(id)).status, "cancelled");
       assert.equal(names.filter((name) => name === "subscription_cancelled").length, 1);
@@ -561,7 +561,7 @@ Deno.test(
     const creating = instances.send("/subscriptions/", request, newKey());
     await held.arrived;
     const [row] = await app.database.query((sql) => sql`select id from gateway.subscriptions`);
-    await onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, row!.id));
+    await onBoth(instances, ({ service }) => checkSubscriptionStatus(service, row!.id));
     held.release();
     const subscription = await parseSubscription(await creating, 201);
     assert.equal(subscription.status, "active");
@@ -581,7 +581,7 @@ Deno.test(
     await held.arrived;
     const [row] = await app.database.query((sql) => sql`select id from gateway.invoices`);
     await sandbox.fault("invoice_create", "error_500");
-    await assert.rejects(checkInvoiceStatus(app.deps, row!.id));
+    await assert.rejects(checkInvoiceStatus(app.service, row!.id));
     held.release();
     const invoice = await parseInvoice(await creating, 201);
     assert.equal(invoice.status, "sent");

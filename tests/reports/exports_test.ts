@@ -363,7 +363,7 @@ Deno.test("exports: a caller can have three at a time, and HEAD opens none", asy
 
 Deno.test("export: is aborted, and makes room, if the reader reads nothing for too long", async () => {
   await using payments = await openPayments();
-  const exports = createExports(payments.app.deps, { perCaller: 1, total: 1, stallMs: 20 });
+  const exports = createExports(payments.app.service, { perCaller: 1, total: 1, stallMs: 20 });
   const caller = {
     userId: "a",
     isStaff: false,
@@ -390,7 +390,7 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
 
 Deno.test("export: reads one page at a time, however many there are, and skips empty ones", async () => {
   await using payments = await openPayments();
-  const exports = createExports(payments.app.deps);
+  const exports = createExports(payments.app.service);
   const caller = {
     userId: "a",
     isStaff: false,

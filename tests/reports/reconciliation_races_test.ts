@@ -39,7 +39,7 @@ async function runJob(
   stopping = new AbortController().signal,
 ): Promise<unknown> {
   const context = { signal: new AbortController().signal, stopping };
-  return await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, context);
+  return await createReconcile(app.service).run({ subject_id: id } as GatewayJob, context);
 }
 
 async function read({ get, staff }: TestReports, id: string): Promise<Json> {
@@ -212,7 +212,7 @@ Deno.test("reconciliation: a run that is paused at any step stores nothing in a 
   const { wrapDatabase, holdNext } = createHeldDatabase();
   await using reports = await openReports({ wrapDatabase });
   const [, ...lines] = await insertSettled(reports, 3);
-  const late = { ...reports.app.deps, clock: () => Date.now() + 500 * 86_400_000 };
+  const late = { ...reports.app.service, clock: () => Date.now() + 500 * 86_400_000 };
   for (const step of STEPS) {
     await endChecks(reports);
     const file = HEADER + lines.join("") + `${step},,1,${today()}\n`;

@@ -383,7 +383,7 @@ Deno.test("reconciliation: of a large file, no call of the database reads more t
   assert.equal((await upload(reports, file)).status, 200, "the second upload is deleted");
   const broken = await upload(reports, `${file}same,free,${today()}\n`);
   await assertProblem(broken, 400, "validation_error");
-  await prune({ ...reports.app.deps, clock: () => Date.now() + 500 * 86_400_000 });
+  await prune({ ...reports.app.service, clock: () => Date.now() + 500 * 86_400_000 });
   assert.ok(read.has("delete lines") && read.has("compare lines") && read.has("delete matched"));
   const large = [...read].filter(([, count]) => count > lines / 2);
   assert.deepEqual(large, []);

@@ -18,7 +18,7 @@ const STATUS = "GET /v2/:id/status";
 async function updateFully({ app }: TestPayments): Promise<void> {
   const [newest] = await app.database.query((sql) => sql`select max(id) from gateway.history`);
   await until("the position has reached the newest entry", async () => {
-    await updateStats(app.deps);
+    await updateStats(app.service);
     const [progress] = await app.database.query((sql) =>
       sql`select position from gateway.stats_progress`
     );
@@ -34,9 +34,9 @@ async function readRows(payments: TestPayments, query: string, key?: string): Pr
 
 /** The rows after an update; a rebuild gives the same ones. */
 async function updatedRows(payments: TestPayments, query: string, key?: string): Promise<Json[]> {
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const rows = await readRows(payments, query, key);
-  await rebuildStats(payments.app.deps);
+  await rebuildStats(payments.app.service);
   assert.deepEqual(await readRows(payments, query, key), rows, "a rebuild gives the same figures");
   return rows;
 }

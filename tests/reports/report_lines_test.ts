@@ -250,7 +250,7 @@ Deno.test("reconciliation: a confirmation that arrives while the file is compare
   const file = await insertDifferent(reports, 1_200);
   const { id } = await (await upload(reports, file)).json();
   let checks = 0;
-  const { database } = reports.app.deps;
+  const { database } = reports.app.service;
   const confirmBefore = async (name?: string) => {
     if (name !== "queue checks" || ++checks !== 2) return;
     const confirmed = await upload(reports, file, "?confirm_checks=true");
@@ -263,8 +263,8 @@ Deno.test("reconciliation: a confirmation that arrives while the file is compare
       await confirmBefore(name), await database.transaction(work, name)
     ),
   };
-  const deps = { ...reports.app.deps, database: confirming };
-  await runJob({ ...reports, app: { ...reports.app, deps } }, id);
+  const service = { ...reports.app.service, database: confirming };
+  await runJob({ ...reports, app: { ...reports.app, service } }, id);
   assert.ok(checks >= 2);
   assert.equal((await queuedChecks(reports)).length, 1_200);
   const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();

@@ -23,7 +23,7 @@ async function openReport({ isCompared = true } = {}) {
   const { id } = await uploaded.json();
   const { signal } = new AbortController();
   const job = { subject_id: id } as GatewayJob;
-  if (isCompared) await createReconcile(app.deps).run(job, { signal, stopping: signal });
+  if (isCompared) await createReconcile(app.service).run(job, { signal, stopping: signal });
   const path = `/reconciliations/${id}/`;
   return Object.assign(payments, {
     staff,

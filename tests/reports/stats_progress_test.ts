@@ -65,11 +65,11 @@ function holdCall(database: Database, name: string, number: number) {
 
 Deno.test("rebuild of stats during an earlier count of all payments: counts each payment", async () => {
   await using payments = await openStats();
-  const { deps, database } = payments.app;
+  const { service, database } = payments.app;
   await insertPayments(payments, MANY);
   await database.transaction(resetStats);
   const held = holdCall(database, "count payments", 2);
-  const earlier = updateStats({ ...deps, database: held.database });
+  const earlier = updateStats({ ...service, database: held.database });
   await inTime("the first payments are counted", held.arrived);
   await database.transaction(resetStats);
   held.release();
@@ -79,24 +79,24 @@ Deno.test("rebuild of stats during an earlier count of all payments: counts each
 
 Deno.test("rebuild of stats during an update: the update does not skip a payment whose transaction is still running", async () => {
   await using payments = await openStats();
-  const { deps, database } = payments.app;
+  const { service, database } = payments.app;
   const sql = postgres(payments.databaseUrl, { max: 1 });
   try {
     await payments.charge("gopay");
-    await updateStats(deps);
+    await updateStats(service);
     // From now on, all transactions that ran at the end of that update have ended.
     await until("the end of the update is confirmed", () => isConfirmed(payments));
     const slow = await beginPayment(sql);
     await payments.charge("gopay");
     const held = holdCall(database, "end stats run", 1);
-    const update = updateStats({ ...deps, database: held.database });
+    const update = updateStats({ ...service, database: held.database });
     await inTime("the update has read the history", held.arrived);
     await database.transaction(resetStats);
-    await updateStats(deps);
+    await updateStats(service);
     held.release();
     await update;
     await slow.commit();
-    await updateStats(deps);
+    await updateStats(service);
     assert.equal(await countedPayments(payments), 3);
   } finally {
     await sql.end();
@@ -141,11 +141,11 @@ Deno.test("update of stats: a backlog that takes longer than a run is counted by
   await using payments = await openStats();
   await insertPayments(payments, 2 * MANY);
   await addToHistory(payments);
-  const first = await updateStats(payments.app.deps, 0);
+  const first = await updateStats(payments.app.service, 0);
   assert.deepEqual(first, { counted: 500, is_complete: false });
   // The entries that a run has read are read once more, when no other transaction can add to them.
   await until("all payments are counted", async () => {
-    const { counted, is_complete } = await updateStats(payments.app.deps, 0);
+    const { counted, is_complete } = await updateStats(payments.app.service, 0);
     assert.ok(counted <= 500, `${counted}`);
     return is_complete;
   });
@@ -154,18 +154,18 @@ Deno.test("update of stats: a backlog that takes longer than a run is counted by
 
 Deno.test("update of stats: a run that ends at its deadline skips no entry that it has not read", async () => {
   await using payments = await openStats();
-  const { deps } = payments.app;
+  const { service } = payments.app;
   const sql = postgres(payments.databaseUrl, { max: 1 });
   try {
     await insertPayments(payments, MANY);
     await addToHistory(payments);
     const slow = await beginPayment(sql);
     await payments.charge("gopay");
-    await updateStats(deps);
+    await updateStats(service);
     await slow.commit();
     await until("the end of the update is confirmed", () => isConfirmed(payments));
-    assert.equal((await updateStats(deps, 0)).is_complete, false);
-    await updateStats(deps);
+    assert.equal((await updateStats(service, 0)).is_complete, false);
+    await updateStats(service);
     assert.equal(await countedPayments(payments), MANY + 2);
   } finally {
     await sql.end();

@@ -27,7 +27,7 @@ async function stats(payments: TestPayments, query: string, key = payments.key):
 }
 
 async function updated(payments: TestPayments, query: string, key?: string): Promise<Json[]> {
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   return (await stats(payments, query, key)).rows;
 }
 
@@ -149,7 +149,7 @@ Deno.test("stats: are unavailable until all payments are counted, then show the 
   await payments.app.database.transaction(resetStats);
   const path = "/stats/payments/?from=2031-03-05";
   await assertProblem(await payments.get(path), 503, "unavailable");
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const { as_of, rows } = await stats(payments, "from=2031-03-05");
   assert.deepEqual([as_of, rows], [new Date(BEFORE_MIDNIGHT).toISOString(), []]);
 });
@@ -178,23 +178,23 @@ Deno.test("stats: a payment is counted once, however often it changes and the ta
 Deno.test("stats: a rebuild gives the same figures as the updates", async () => {
   await using payments = await openStats();
   const staff = await payments.app.createKey({ isStaff: true });
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const paid = await payments.paid("card", { gross_amount: 90_000 });
   await payments.charge("bca");
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   payments.advance(60 * MINUTE);
   await payments.sandbox.control(`transactions/${paid.transaction_id}/chargeback`);
   await payments.refresh(paid.id);
   const query = "from=2031-03-05&interval=hour&group_by=payment_type&group_by=user_id";
   const before = await updated(payments, query, staff);
   assert.ok(before.some(({ chargeback_amount }) => chargeback_amount === "90000.00"));
-  assert.equal(await rebuildStats(payments.app.deps), 2 + 2);
+  assert.equal(await rebuildStats(payments.app.service), 2 + 2);
   assert.deepEqual((await stats(payments, query, staff)).rows, before);
 });
 
 Deno.test("stats: count a payment whose transaction commits after those that began later", async () => {
   await using payments = await openStats();
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   const sql = postgres(payments.databaseUrl, { max: 1 });
   const query = "from=2031-03-05";
   try {
@@ -254,7 +254,7 @@ Deno.test("stats: reject an invalid range, zone or group and name the parameter"
 
 Deno.test("stats: accept the first and the last days that PostgreSQL can compare", async () => {
   await using payments = await openStats();
-  await updateStats(payments.app.deps);
+  await updateStats(payments.app.service);
   for (const zone of ["Asia/Jakarta", "UTC", "Etc/GMT-14", "Etc/GMT%2B12"]) {
     for (const range of ["from=1970-01-01&to=1970-01-02", "from=9999-12-30&to=9999-12-31"]) {
       for (const interval of ["hour", "day", "week", "month"]) {

@@ -197,7 +197,7 @@ Deno.test("stats: agree with the payments in every time zone, interval and group
     fc.asyncProperty(plans, async (planned) => {
       await using payments = await openPayments();
       await insertPayments(payments.databaseUrl, planned);
-      await rebuildStats(payments.app.deps);
+      await rebuildStats(payments.app.service);
       const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
       const alice = await payments.app.createKey({ userId: "alice" });
 

@@ -201,7 +201,7 @@ Deno.test("take-over: a job that was interrupted continues after the last line t
       return reads++ > 0;
     },
   } as AbortSignal;
-  const run = createTakeOverMissing(reports.app.deps).run(job, { signal, stopping });
+  const run = createTakeOverMissing(reports.app.service).run(job, { signal, stopping });
   await assert.rejects(run, PostponeJob);
   await database.query((sql) => sql`update gateway.jobs set status = 'queued' where id = ${id}`);
   await runDueJobs(reports.app);

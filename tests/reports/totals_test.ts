@@ -105,11 +105,11 @@ async function seedYear(year: Year, planned: Plan[]) {
       await takeStep(year, payment.id, payment.transaction_id!, step, Math.ceil(plan.amount / 3));
       await year.refresh(payment.id);
     }
-    if (plan.days % 3 === 0) await updateStats(year.app.deps);
+    if (plan.days % 3 === 0) await updateStats(year.app.service);
   }
   await year.moveTo(last + 3 * DAY);
   for (const id of ids) await year.refresh(id);
-  await updateStats(year.app.deps);
+  await updateStats(year.app.service);
 }
 
 async function takeStep(
@@ -200,7 +200,7 @@ async function reconcile(year: Year, body: string): Promise<Json> {
   const { id } = await uploaded.json();
   const never = new AbortController().signal;
   const context = { signal: never, stopping: never };
-  await createReconcile(year.app.deps).run({ subject_id: id } as GatewayJob, context);
+  await createReconcile(year.app.service).run({ subject_id: id } as GatewayJob, context);
   return await (await year.get(`/reconciliations/${id}/`, staff)).json();
 }
 

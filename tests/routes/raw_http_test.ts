@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { preparedFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
 
 /** Sends raw bytes and reads until the connection ends. */
-async function send(service: Pick<Service, "url">, text: string): Promise<string> {
+async function send(service: Pick<ServiceProcess, "url">, text: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));

@@ -18,7 +18,7 @@ import {
   DOWNLOAD_ENV,
   preparedFolder,
   runTask,
-  type Service,
+  type ServiceProcess,
   startService,
 } from "../support/service.ts";
 
@@ -195,7 +195,7 @@ async function assertCallsEveryOperation(
 async function runExample(
   [program, ...args]: string[],
   env: Record<string, string>,
-  { url, keys }: Service,
+  { url, keys }: ServiceProcess,
 ): Promise<void> {
   const settings = { url, key: keys.user, idempotencyKey: randomUUID() };
   const output = await run(program!, args, { ...env, CONSUMER: JSON.stringify(settings) });

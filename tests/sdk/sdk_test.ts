@@ -7,7 +7,7 @@ import { PROJECT } from "../support/project.ts";
 import { isPartial } from "../support/share.ts";
 import { createConsumer, joinCodeBlocks, NOT_IN_SDK } from "../support/sdk.ts";
 import { runInBrowser } from "../support/sdk_browser.ts";
-import { preparedFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Declares `process.env`, so that programs compile without Node's types. */
@@ -227,7 +227,7 @@ async function allSources(): Promise<string> {
 }
 
 /** A webhook as the service sends it, with the secret that signs it. */
-async function captureWebhook(service: Service) {
+async function captureWebhook(service: ServiceProcess) {
   await using receiver = openWebhookReceiver();
   const postAsStaff = async (path: string, body?: object) => {
     const headers = {

@@ -61,7 +61,7 @@ async function runDay(hasMetadata: boolean): Promise<void> {
   const { below } = createRandom(seededState(SEED));
   await using day = await openSimulatedDay();
   await day.sandbox.showMetadata(hasMetadata);
-  const sinceMorning = (day.app.deps.clock() - MORNING_MS) % (DAY_MINUTES * 60_000);
+  const sinceMorning = (day.app.service.clock() - MORNING_MS) % (DAY_MINUTES * 60_000);
   await day.advance(DAY_MINUTES * 60 - sinceMorning / 1000);
   const actionsByMinute = new Map<number, (() => Promise<void>)[]>();
   const at = (minute: number, action: () => Promise<void>) =>
@@ -193,7 +193,7 @@ async function checkInvoice(
   const [{ due_at }] = await app.database.query((sql) =>
     sql<[{ due_at: Date }]>`select due_at from gateway.invoices where id = ${record.id}`
   );
-  assert.equal(invoice.status, statusFromGateway(status, due_at, new Date(app.deps.clock())));
+  assert.equal(invoice.status, statusFromGateway(status, due_at, new Date(app.service.clock())));
   assert.equal(invoice.status, finalStatus);
   assert.deepEqual(await events(record.id), eventNames);
 }
@@ -282,13 +282,13 @@ Deno.test("schedule: with two instances and concurrent requests, each record has
     databaseUrl: day.databaseUrl,
     gatewayUrl: day.relay.url,
     serverKey: SERVER_KEY,
-    now: day.app.deps.clock,
+    now: day.app.service.clock,
   });
   const schedules = [day.app, otherInstance].map((app) => ({
     app,
     schedule: createTestSchedule(app),
   }));
-  const now = day.app.deps.clock();
+  const now = day.app.service.clock();
   const invoices = await Promise.all(
     Array.from(
       { length: 5 },

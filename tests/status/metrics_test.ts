@@ -102,7 +102,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
 Deno.test("metrics: contain the age of waiting work, and the start and end of scheduled runs", async () => {
   let now = Date.UTC(2026, 5, 1, 12);
   await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
-  const { deps } = app;
+  const { service } = app;
   const at = new Date(now);
   const jobs = [newJob({ run_at: at }), newJob({ run_at: new Date(now + HOUR_MS) })];
   await app.database.query((sql) => insertJobs(sql, jobs));
@@ -115,9 +115,9 @@ Deno.test("metrics: contain the age of waiting work, and the start and end of sc
   const hanging = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
-  await tick(deps, entry("greet", () => Promise.resolve(now += 60_000)));
+  await tick(service, entry("greet", () => Promise.resolve(now += 60_000)));
   const slowTick = tick(
-    deps,
+    service,
     entry("smile", () => {
       started.resolve();
       return hanging.promise;
@@ -125,7 +125,7 @@ Deno.test("metrics: contain the age of waiting work, and the start and end of sc
   );
   await started.promise;
   now += 60_000;
-  const observed = toObservations(await readWorkload(deps), new Date(now));
+  const observed = toObservations(await readWorkload(service), new Date(now));
   hanging.resolve();
   await slowTick;
 

@@ -142,7 +142,7 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
     }),
     smile: task(() => Promise.resolve()),
   };
-  const worker = createWorker({ ...app.deps, tasks, maxRunning: 4 });
+  const worker = createWorker({ ...app.service, tasks, maxRunning: 4 });
   const add = async (name: string, minutes: number) => {
     const at = new Date(NOW + minutes * MINUTE_MS);
     const job = newJob({ id: newId(new Date(NOW)), task: name, run_at: at, created_at: at });
@@ -187,10 +187,10 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
   const hanging = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
-  await tick(app.deps, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
-  await tick(app.deps, entry("prune", () => Promise.reject(new Error("no room"))));
+  await tick(app.service, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
+  await tick(app.service, entry("prune", () => Promise.reject(new Error("no room"))));
   const slowTick = tick(
-    app.deps,
+    app.service,
     entry("check_pending_payments", () => {
       started.resolve();
       return hanging.promise;
@@ -219,7 +219,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   // For a task that never ran, the time counts from the start of the instance.
   watched.now = NOW + 90 * MINUTE_MS;
   assert.ok((await watched.status()).schedule.every(({ is_overdue }) => is_overdue));
-  await tick(app.deps, entry("prune", () => Promise.resolve()));
+  await tick(app.service, entry("prune", () => Promise.resolve()));
   assert.equal(entryOf(await watched.status(), "prune").is_overdue, false);
 });
 

@@ -6,7 +6,7 @@ import { type Collector, openCollector, type Span } from "../support/collector.t
 import { createDatabase } from "../support/database/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { PROJECT } from "../support/project.ts";
-import { environment, type Service, startService } from "../support/service.ts";
+import { environment, type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
@@ -23,7 +23,7 @@ const COMMAND = [
 
 /** The real service, exporting telemetry to the test's collector. */
 async function openTracedService(): Promise<
-  { service: Service; collector: Collector; sandbox: TestSandbox } & AsyncDisposable
+  { service: ServiceProcess; collector: Collector; sandbox: TestSandbox } & AsyncDisposable
 > {
   const resources = new AsyncDisposableStack();
   const collector = resources.use(openCollector());
@@ -50,7 +50,7 @@ async function openTracedService(): Promise<
 
 /** Sends a request in a trace, waits for its span, and returns the children of that span. */
 async function trace(
-  { service, collector }: { service: Service; collector: Collector },
+  { service, collector }: { service: ServiceProcess; collector: Collector },
   path: string,
   init: RequestInit = {},
 ): Promise<{ status: number; children: Span[] }> {

@@ -556,8 +556,8 @@ Deno.test("subscription: concurrent checks, syncs and notifications store each c
   subscriptions.delivery = "both";
   const webhooks: Json[] = await sandbox.control("webhooks", undefined, "GET");
   await Promise.all([
-    ...Array.from({ length: 6 }, () => checkSubscriptionStatus(app.deps, subscription.id)),
-    ...Array.from({ length: 2 }, () => syncSubscriptionStatus(app.deps)),
+    ...Array.from({ length: 6 }, () => checkSubscriptionStatus(app.service, subscription.id)),
+    ...Array.from({ length: 2 }, () => syncSubscriptionStatus(app.service)),
     ...webhooks.map(({ id }) => sandbox.control(`webhooks/${id}/resend`)),
     subscriptions.runJobs(),
     subscriptions.runJobs(),
@@ -571,8 +571,8 @@ Deno.test("sync: two concurrent runs queue one check", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   await subscriptions.advanceToNextCycle(subscription);
-  const { deps } = subscriptions.app;
-  await Promise.all([syncSubscriptionStatus(deps), syncSubscriptionStatus(deps)]);
+  const { service } = subscriptions.app;
+  await Promise.all([syncSubscriptionStatus(service), syncSubscriptionStatus(service)]);
   assert.equal((await jobsOf(subscriptions.app, subscription.id)).length, 1);
   await Promise.all([subscriptions.runJobs(), subscriptions.runJobs()]);
   await assertAllCharged(subscriptions, subscription, 1);

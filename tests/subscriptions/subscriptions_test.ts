@@ -387,7 +387,7 @@ Deno.test("subscription creation: a process that was paused for minutes does not
   await paused.arrived;
   await subscriptions.advance(MINUTE + 1);
   await expireLeases(app.database);
-  const { clock: now } = app.deps;
+  const { clock: now } = app.service;
   await using other = await openPayments({ databaseUrl, gatewayUrl: sandbox.url, now });
   const created = await parseSubscription(
     await other.post("/subscriptions/", request, headers),
@@ -459,9 +459,9 @@ Deno.test("inactive subscription: becomes active again if it is reactivated at t
 
 Deno.test("subscription functions: do the same as the routes", async (t) => {
   await using subscriptions = await openSubscriptions();
-  const { app: { deps }, sandbox } = subscriptions;
+  const { app: { service }, sandbox } = subscriptions;
   const token = await savedCard(sandbox);
-  const { body } = await createSubscription(deps, ALICE, {
+  const { body } = await createSubscription(service, ALICE, {
     name: "club",
     amount: 20_000,
     payment_type: "credit_card",
@@ -476,15 +476,15 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   await t.step("getSubscriptionStatus checks at the gateway", async () => {
     await subscriptions.advanceToNextCycle(subscription);
     assert.equal((await subscriptions.stored(id)).current_interval, 0);
-    const checked = await getSubscriptionStatus(deps, ALICE, id);
+    const checked = await getSubscriptionStatus(service, ALICE, id);
     assert.equal(checked.subscription.current_interval, 1);
     assert.equal(checked.gateway_response!.id, subscription.gateway_subscription_id);
     const bob = { ...ALICE, userId: "bob" };
-    await assert.rejects(getSubscriptionStatus(deps, bob, id), { code: "not_found" });
+    await assert.rejects(getSubscriptionStatus(service, bob, id), { code: "not_found" });
   });
   await t.step("updateSubscription changes name, amount and interval", async () => {
     const update = { token, name: "new-club", amount: 30_000, interval: 2 };
-    const { body } = await updateSubscription(deps, requestOf(id), update);
+    const { body } = await updateSubscription(service, requestOf(id), update);
     assert.deepEqual([body.name, body.amount, body.interval], ["new-club", "30000.00", 2]);
     const { name, amount, schedule } = await subscriptions.atGateway(subscription);
     assert.deepEqual([name, amount, schedule.interval], ["new-club", "30000", 2]);
@@ -498,7 +498,7 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   });
   await t.step("an update whose response is lost is found by a check", async () => {
     await sandbox.fault("subscription_update", "answer_lost");
-    const update = updateSubscription(deps, requestOf(id), { token, amount: 40_000 });
+    const update = updateSubscription(service, requestOf(id), { token, amount: 40_000 });
     await assert.rejects(update, { code: "gateway_unreachable" });
     await subscriptions.advance(2 * MINUTE);
     await subscriptions.runJobs();
@@ -513,9 +513,9 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
         [actions.cancelSubscription, "cancelled"],
       ] as const;
       for (const [call, status] of functions) {
-        assert.equal((await call(deps, requestOf(id))).body.status, status);
+        assert.equal((await call(service, requestOf(id))).body.status, status);
       }
-      const update = updateSubscription(deps, requestOf(id), { token });
+      const update = updateSubscription(service, requestOf(id), { token });
       await assert.rejects(update, { code: "invalid_state" });
     },
   );
@@ -558,7 +558,7 @@ Deno.test("subscription token: is sent to the gateway and neither stored, logged
         await subscriptions.advanceToNextCycle(await subscriptions.stored(id));
         await subscriptions.runJobs();
         await collect(await subscriptions.act(id, "disable"));
-        await updateSubscription(app.deps, requestOf(id), { token, amount: 1 });
+        await updateSubscription(app.service, requestOf(id), { token, amount: 1 });
         assert.equal((await subscriptions.payments(await subscriptions.stored(id))).length, 1);
       }
       await subscriptions.advance(2 * MINUTE);

@@ -3,6 +3,12 @@
 import { openAccountGuard } from "../../commands/account.ts";
 import { type AuditRecorder, createAuditRecorder } from "../../core/audit/recorder.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
+import {
+  type EventWaker,
+  type PositionPublisher,
+  type Service,
+  settingsOf,
+} from "../../core/service.ts";
 import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
@@ -18,16 +24,13 @@ import {
   type GatewayClientOptions,
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
-import { createKeyReleases } from "../../core/idempotency/key_releases.ts";
+import { createKeyReleases } from "../../db/records/key_releases.ts";
 import { createLoad, type Load } from "../../core/status/load.ts";
 import { type MachineClocks, openServiceClock, unmeasured } from "../../core/time/service_clock.ts";
 import { createLog } from "../../core/telemetry/log.ts";
-import { createSecretBox } from "../../core/secrets/secret_box.ts";
 import { keepRegistered } from "../../core/handlers/register.ts";
-import { createEvents, type Events } from "../../core/handlers/events.ts";
-import type { EventWaker, PositionPublisher } from "../../core/records/outbox.ts";
-import type { TaskDeps } from "../../core/tasks/tasks.ts";
-import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
+import { createEvents, type Events, type RegisteredHandler } from "../../core/handlers/events.ts";
+import { createPoster, type PosterOptions } from "../../core/posting/post.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { signalPublisher } from "../../db/events/events.ts";
 import { NO_LOCK, type ThisInstance } from "../../db/connection/instance_lock.ts";
@@ -91,8 +94,10 @@ export interface TestApp extends App, AsyncDisposable {
   audit: AuditRecorder;
   /** The jobs that were enqueued; they do not run by themselves. */
   enqueued: DueJob[];
-  /** The dependencies of the functions of core/. */
-  deps: TaskDeps;
+  /** What the functions of core/ work with. */
+  service: Service;
+  /** The in-process event handlers. */
+  handlers: readonly RegisteredHandler[];
   /** Like `fetch`, without the check of the response, which takes time. */
   fetchUnchecked: App["fetch"];
   /** The log so far, one object per line. */
@@ -156,40 +161,40 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...options.posting,
   });
   const keyReleases = createKeyReleases({ database });
-  const deps: TaskDeps = {
+  const { databaseUrl } = options;
+  const events = options.events ?? createEvents();
+  const service: Service = {
+    ...settingsOf(config),
     database,
+    databaseUrl,
     thisInstance: options.thisInstance ?? NO_LOCK,
     keyReleases,
     gateway,
+    background: gateway,
     jobQueue,
     waker,
     poster,
     log,
     clock,
-    events: options.events ?? createEvents(),
-    invoicePayments: config.invoicePayments,
-    keep: config.keep,
-    recheck: config.recheck,
+    events,
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
-    secrets: createSecretBox(serverKey),
   };
-  const { databaseUrl } = options;
-  const registration = await keepRegistered({ database: opened, events: deps.events, log });
-  const startPublisher = () => startPositionPublisher({ ...deps, databaseUrl });
+  const handlers = events.close();
+  const registration = await keepRegistered({ database: opened, log }, handlers);
+  const startPublisher = () => startPositionPublisher(service);
   const positions = options.hasPositionPublisher === false
     ? null
     : createLatePublisher(waker, startPublisher);
   if (options.hasPositionPublisher) positions!.start();
-  const streams = createEventStreams(
-    { database, databaseUrl, clock, keep: config.keep, log },
-    { limits: config.streams, ...options.streamOptions },
-  );
+  const streams = createEventStreams(service, {
+    limits: config.streams,
+    ...options.streamOptions,
+  });
   const audit = createAuditRecorder({ database: opened, clock, log });
   const app = createApp({
-    ...deps,
+    ...service,
     audit,
     streams,
-    background: gateway,
     config,
     migrations: options.migrations ?? await (projectMigrations ??= loadMigrations()),
     load: options.load ?? createLoad(log),
@@ -222,7 +227,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     streams,
     audit,
     enqueued,
-    deps,
+    service,
+    handlers,
     logged() {
       log.flush();
       return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
@@ -233,7 +239,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
         // Without this, it would find them only a second later.
         if (!positions.wake()) await opened.query(signalPublisher);
         await untilPublished({ database: opened });
-      } else await publishAll(opened, undefined, deps.events);
+      } else await publishAll(opened, undefined, events);
     },
     createKey: (owner) =>
       createKey(opened, { userId: "alice", isStaff: false, name: null, ...owner }),

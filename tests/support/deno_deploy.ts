@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyProject, createDataFolder } from "./project.ts";
-import { DOWNLOAD_ENV, environment, type Service, startService } from "./service.ts";
+import { DOWNLOAD_ENV, environment, type ServiceProcess, startService } from "./service.ts";
 
 /**
  * Deno Deploy runs Deno 2.5. For ARM, npm has no 2.5; the newest version before it has fewer APIs,
@@ -23,7 +23,7 @@ export interface Deployment extends AsyncDisposable {
   folder: string;
   /** Whether its Deno can import text files, as Deno 2.5 can. */
   canImportText: boolean;
-  start(settings?: Record<string, string>): Promise<Service>;
+  start(settings?: Record<string, string>): Promise<ServiceProcess>;
 }
 
 /** A copy of the project whose configuration does not turn on Deno KV. */

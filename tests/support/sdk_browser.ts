@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { launchBrowser } from "./browser.ts";
-import type { Service } from "./service.ts";
+import type { ServiceProcess } from "./service.ts";
 
 /** `process.env` is the only part of Node that the programs use. */
 const page = (name: string, settings: Record<string, string>) =>
@@ -22,7 +22,7 @@ export async function runInBrowser(
   executablePath: string,
   folder: string,
   name: string,
-  service: Service,
+  service: ServiceProcess,
   settings: (origin: string) => Record<string, string>,
 ): Promise<string> {
   const stop = new AbortController();

@@ -85,7 +85,7 @@ export function startError(stderr: string): string {
   return `${message}\n`;
 }
 
-export interface Service extends AsyncDisposable {
+export interface ServiceProcess extends AsyncDisposable {
   url: string;
   /** The URL of the sandbox; empty if there is none. */
   sandbox: string;
@@ -138,7 +138,7 @@ async function installDatabase(dataDir: string) {
 }
 
 /** Starts the service and waits until it prints its URL. */
-export async function startService(options: StartOptions = {}): Promise<Service> {
+export async function startService(options: StartOptions = {}): Promise<ServiceProcess> {
   const { settings = {}, cwd = PROJECT } = options;
   const [program, ...args] = options.command ?? await mainCommand(settings);
   const process = new Deno.Command(program!, {

@@ -3,9 +3,9 @@
 import { join } from "node:path";
 import { permissionFlags } from "../../commands/prepare.ts";
 import { PROJECT } from "./project.ts";
-import { type Service, startService } from "./service.ts";
+import { type ServiceProcess, startService } from "./service.ts";
 
-export interface ShiftedService extends Service {
+export interface ShiftedService extends ServiceProcess {
   /** Sets the process's clock to its next shift. */
   step(): void;
 }

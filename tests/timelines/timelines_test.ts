@@ -201,7 +201,7 @@ Deno.test("timeline: with more entries than the limit, it contains the newest an
     keyPrefix: null,
   } as const;
   const limits = { entries: 1, payments: 1 };
-  const timeline = await readTimeline(payments.app.deps, caller, "payment", payment.id, limits);
+  const timeline = await readTimeline(payments.app.service, caller, "payment", payment.id, limits);
   assert.equal(timeline.is_complete, false);
   assert.deepEqual(shorten(timeline), [
     "transition pending>settlement check_status",

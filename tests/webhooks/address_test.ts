@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isPublic, resolveHost } from "../../core/webhooks/addresses.ts";
-import { checkEndpointUrl, type EndpointRules } from "../../core/webhooks/endpoint_url.ts";
+import { isPublic, resolveHost } from "../../core/posting/addresses.ts";
+import { checkEndpointUrl, type EndpointRules } from "../../core/posting/endpoint_url.ts";
 import { fc } from "../support/fast_check.ts";
 
 /** The first and last address of each special network, and their public neighbours. */

@@ -22,7 +22,7 @@ import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { shareOf } from "../support/share.ts";
-import type { Service } from "../support/service.ts";
+import type { ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -97,7 +97,7 @@ const ROUNDS = KILL_POINTS.slice(0, shareOf(KILL_POINTS.length, 3));
 
 Deno.test("webhook delivery: all events arrive in order if the service is killed between commit and delivery", async () => {
   let messagesLeft = Infinity;
-  let service: Service | null = null;
+  let service: ServiceProcess | null = null;
   let isKilled = false;
   function killOnce() {
     if (!isKilled) service?.signal("SIGKILL");
@@ -330,7 +330,7 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
   for (const ms of [0, 60_000, 401 * DAY_MS]) {
     clock.advance(ms);
     await webhooks.deliver();
-    await prune(webhooks.app.deps);
+    await prune(webhooks.app.service);
   }
   assert.equal(await rowsOf(webhooks, id), 0);
   assert.deepEqual(await webhooks.events(payment.id), []);
@@ -345,7 +345,7 @@ Deno.test("webhook delivery: an attempt aborted by a shutdown does not count aga
   const payment = await webhooks.charge();
   const delivering = webhooks.deliver();
   await until("the attempt is in progress", () => receiver.received.length === 1);
-  await app.deps.poster[Symbol.asyncDispose]();
+  await app.service.poster[Symbol.asyncDispose]();
   await delivering;
   assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received pending 0",
@@ -374,7 +374,7 @@ Deno.test("prune: keeps an event and its deliveries while a delivery is waiting,
   ]);
   await untilPublished(app);
   clock.advance(400 * DAY_MS);
-  await prune(app.deps);
+  await prune(app.service);
   assert.deepEqual(await webhooks.events(payment.id), ["payment_settled"]);
   assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_settled delivered 1",
@@ -383,7 +383,7 @@ Deno.test("prune: keeps an event and its deliveries while a delivery is waiting,
   await webhooks.change(waitingEndpoint.id, { enabled: true });
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_settled"]);
-  await prune(app.deps);
+  await prune(app.service);
   assert.deepEqual(await webhooks.events(payment.id), []);
   assert.deepEqual(await webhooks.deliveries(id), []);
   assert.deepEqual(await webhooks.deliveries(waitingEndpoint.id), []);

@@ -57,7 +57,11 @@ Deno.test("webhook delivery: many dead endpoints leave database connections free
   await webhooks.charge("gopay");
   counts.most = 0;
   await webhooks.queueDeliveries();
-  const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 8 });
+  const worker = createWorker({
+    ...app.service,
+    tasks: createTasks(app.service, app.handlers),
+    maxRunning: 8,
+  });
   await worker.runDue(10 * 60_000);
   assert.equal(counts.most, MAX_STATEMENTS);
   const rows = await app.database.query((sql) =>

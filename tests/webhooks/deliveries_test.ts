@@ -236,7 +236,7 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
   const { app } = webhooks;
   const queuedEndpoints = async () => {
     await app.publishEvents();
-    await app.deps.waker[Symbol.asyncDispose]();
+    await app.service.waker[Symbol.asyncDispose]();
     const rows = await app.database.query((sql) =>
       sql`select id, subject_id from gateway.jobs
         where task = 'deliver_webhooks' and status = 'queued' order by subject_id`

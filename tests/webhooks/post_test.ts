@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { checkEndpointUrl } from "../../core/webhooks/endpoint_url.ts";
+import { checkEndpointUrl } from "../../core/posting/endpoint_url.ts";
 import {
   createPoster,
   type Post,
   PostAborted,
   type PosterOptions,
-} from "../../core/webhooks/post.ts";
+} from "../../core/posting/post.ts";
 import { TEST_CERTIFICATE } from "../support/events/test_certificate.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
@@ -438,7 +438,7 @@ async function postFromProcess(url: string) {
   await Deno.writeTextFile(certificate, TEST_CERTIFICATE);
   await Deno.writeTextFile(
     program,
-    `import { createPoster } from "${import.meta.resolve("../../core/webhooks/post.ts")}";
+    `import { createPoster } from "${import.meta.resolve("../../core/posting/post.ts")}";
     const poster = createPoster({ allowPrivate: true });
     const post = { url: "${url}", headers: {}, body: new Uint8Array() };
     const { status_code, error } = await poster.post(post);

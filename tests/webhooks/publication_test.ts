@@ -155,7 +155,7 @@ Deno.test("event publication: a handler is removed after an hour of prune runs w
     return (await jobsOf(app, id)).length;
   };
   const pruneTimes = async (times: number) => {
-    for (let runs = 0; runs < times; runs++) await prune(app.deps);
+    for (let runs = 0; runs < times; runs++) await prune(app.service);
   };
   await (await start())[Symbol.asyncDispose]();
   await pruneTimes(6);
@@ -196,7 +196,11 @@ Deno.test("handler: the job of an earlier event does not deliver an event that i
   await payments.sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
   // The job of the first event runs while the second one has no position.
-  const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
+  const worker = createWorker({
+    ...app.service,
+    tasks: createTasks(app.service, app.handlers),
+    maxRunning: 1,
+  });
   for (let rounds = 0; rounds < 2; rounds++) {
     const jobs = await runSql(
       payments.databaseUrl,
@@ -214,7 +218,7 @@ Deno.test("event publisher: an instance that assigns the positions itself sends 
   const { app } = payments;
   await payments.charge();
   await app.publishEvents();
-  const { waker } = app.deps;
+  const { waker } = app.service;
   const signals: string[] = [];
   const sql = postgres(payments.databaseUrl, { max: 1, onnotice: () => {} });
   try {

@@ -4,8 +4,8 @@ import { createReconcile } from "../../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import type { TestApp } from "../app.ts";
 
-export async function compareReport({ deps }: TestApp, id: string): Promise<void> {
+export async function compareReport({ service }: TestApp, id: string): Promise<void> {
   const { signal } = new AbortController();
   const job = { subject_id: id } as GatewayJob;
-  await createReconcile(deps).run(job, { signal, stopping: signal });
+  await createReconcile(service).run(job, { signal, stopping: signal });
 }

@@ -1,7 +1,7 @@
 /** All routes of the console, so that a test of all pages and forms covers new ones, too. */
 
 import { createConsole } from "../../../console/console.tsx";
-import type { ConsoleDeps } from "../../../console/shared/base.tsx";
+import type { ConsoleService } from "../../../console/shared/base.tsx";
 import type { TestApp } from "../app.ts";
 
 export interface ConsoleRoute {
@@ -10,10 +10,10 @@ export interface ConsoleRoute {
   path: string;
 }
 
-export function routesOf({ deps, streams, config }: TestApp): ConsoleRoute[] {
-  // Only the routes are read: none of them is called, so the other dependencies are not used.
-  const consoleDeps = { ...config, ...deps, streams } as unknown as ConsoleDeps;
-  const all = createConsole(consoleDeps).routes.map(({ method, path }) => ({ method, path }));
+export function routesOf({ service, streams, config }: TestApp): ConsoleRoute[] {
+  // Only the routes are read: none of them is called, so the other members are not used.
+  const consoleService = { ...config, ...service, streams } as unknown as ConsoleService;
+  const all = createConsole(consoleService).routes.map(({ method, path }) => ({ method, path }));
   const isMiddleware = ({ method, path }: ConsoleRoute) => method === "ALL" || path.includes("*");
   const names = all.filter((route) => !isMiddleware(route)).map((each) => JSON.stringify(each));
   return [...new Set(names)].map((name) => JSON.parse(name));

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
-import { createTasks, type TaskDeps } from "../../../core/tasks/tasks.ts";
+import { createTasks } from "../../../core/tasks/tasks.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import { openApp, type TestApp } from "../app.ts";
 import { callService } from "../client.ts";
@@ -17,9 +17,10 @@ import { openGatedDatabase, type Packet } from "../database/gated_database.ts";
 import type { Received } from "../gateway/gateway.ts";
 import { openRelay } from "../gateway/relay.ts";
 import { type Json, openSandbox, type TestSandbox } from "../gateway/sandbox.ts";
-import type { Service } from "../service.ts";
+import type { ServiceProcess } from "../service.ts";
 import { until } from "../until.ts";
 import { startUntilUp } from "./start_until_up.ts";
+import type { Service } from "../../../core/service.ts";
 
 export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
@@ -55,7 +56,7 @@ export interface Installation extends AsyncDisposable {
   /** Checks pending payments in the other instance, whose clock is past every lease. */
   sync(): Promise<void>;
   /** Calls `queue`, then runs all due jobs in the other instance. */
-  runJobs(queue: (deps: TaskDeps) => Promise<unknown>): Promise<void>;
+  runJobs(queue: (service: Service) => Promise<unknown>): Promise<void>;
   /** Makes the leases of these requests expire. */
   endLeases(requests: RequestWithKey[]): Promise<void>;
 }
@@ -97,7 +98,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   const onArrival = () => --messagesLeft === 0 && sendKill();
   const [calls, responses] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
   const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(onArrival)];
-  let service: Service | null = null;
+  let service: ServiceProcess | null = null;
   let isKilled = false;
   let laterMs = 0;
 
@@ -137,8 +138,12 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       databaseDeadlineMs: 20_000,
     }),
   );
-  const { database, deps, enqueued } = otherInstance;
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
+  const { database, enqueued } = otherInstance;
+  const worker = createWorker({
+    ...otherInstance.service,
+    tasks: createTasks(otherInstance.service, otherInstance.handlers),
+    maxRunning: 8,
+  });
   const headers = { Authorization: `Bearer ${await otherInstance.createKey()}` };
 
   const settings = {
@@ -222,9 +227,9 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     async runJobs(queue) {
       enqueued.length = 0;
-      await queue(deps);
+      await queue(otherInstance.service);
       await Promise.all(enqueued.map(({ id }) => worker.run(id)));
-      await sweepJobs({ ...deps, worker });
+      await sweepJobs({ ...otherInstance.service, worker });
     },
     async sync() {
       for (let round = 1; round <= MAX_SYNCS; round++) {

@@ -31,9 +31,9 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
     ...installation,
     async sync(ms) {
       aheadMs = ms;
-      await installation.runJobs(async (deps) => {
-        await checkOverdueInvoices(deps);
-        await syncSubscriptionStatus(deps);
+      await installation.runJobs(async (service) => {
+        await checkOverdueInvoices(service);
+        await syncSubscriptionStatus(service);
       });
       const failed = await database.query((sql) =>
         sql`select task, status, error from gateway.jobs where error is not null`

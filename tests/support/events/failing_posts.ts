@@ -4,7 +4,7 @@
  * many posts are measured.
  */
 
-import { createPoster, type PosterOptions } from "../../../core/webhooks/post.ts";
+import { createPoster, type PosterOptions } from "../../../core/posting/post.ts";
 
 const WARM_UP = 200;
 const CONCURRENCY = 50;

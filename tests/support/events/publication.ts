@@ -1,11 +1,11 @@
 /** Publishes events in tests. */
 
 import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
-import type { EventHandlers } from "../../../core/records/outbox.ts";
 import { createEvents } from "../../../core/handlers/events.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import { findUnpublished } from "../../../db/events/publication.ts";
 import { until } from "../until.ts";
+import type { EventHandlers } from "../../../core/service.ts";
 
 /** Publishes all committed events without taking the publisher's lock; returns their number. */
 export async function publishAll(

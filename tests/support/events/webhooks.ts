@@ -111,14 +111,14 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       await app.publishEvents();
       // The publisher queues its jobs after its commit, so some can be missing here. This queues
       // them.
-      await sweepDeliveries(app.deps);
-      await app.deps.waker[Symbol.asyncDispose]();
+      await sweepDeliveries(app.service);
+      await app.service.waker[Symbol.asyncDispose]();
     },
     async deliver() {
       await webhooks.queueDeliveries();
       for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
         // Waits for the publisher, which queues the jobs.
-        await app.deps.waker[Symbol.asyncDispose]();
+        await app.service.waker[Symbol.asyncDispose]();
         if (await runDueJobs(app) === 0) return;
       }
     },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { freePort } from "../free_port.ts";
 import { PROJECT } from "../project.ts";
-import type { Service } from "../service.ts";
+import type { ServiceProcess } from "../service.ts";
 import { until } from "../until.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { assertShown } from "./output.ts";
@@ -34,7 +34,11 @@ export async function readGuide(guide: string): Promise<GuideBlock[]> {
 /**
  * Runs a guide and compares every output. A request may fail only if the guide shows its status.
  */
-export async function runGuide(guide: string, service: Service, dataDir: string): Promise<void> {
+export async function runGuide(
+  guide: string,
+  service: ServiceProcess,
+  dataDir: string,
+): Promise<void> {
   const before = guide === SETUP ? [] : await readGuide(SETUP);
   const blocks = [...before, ...await readGuide(guide)];
   const adapt = createSubstitution(service, dataDir, [freePort(), freePort()]);
@@ -72,7 +76,11 @@ export function showsStatus(shown: string, status: string): boolean {
 }
 
 /** Replaces the URLs, ports and folder in a guide with those of the running service. */
-function createSubstitution(service: Service, dataDir: string, [receiver, sandbox]: number[]) {
+function createSubstitution(
+  service: ServiceProcess,
+  dataDir: string,
+  [receiver, sandbox]: number[],
+) {
   return (text: string) =>
     text.replaceAll("http://127.0.0.1:8000", service.url)
       .replaceAll("http://127.0.0.1:8001", service.sandbox)

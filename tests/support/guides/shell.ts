@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { PROJECT } from "../project.ts";
-import { environment, type Service } from "../service.ts";
+import { environment, type ServiceProcess } from "../service.ts";
 import { inTime, until } from "../until.ts";
 
 const BLOCK_TIMEOUT_MS = 90_000;
@@ -25,7 +25,7 @@ curl() { command curl -w '%{stderr}answered %{http_code}\\n' "$@"; }
 deno() { (cd "$PROJECT" && "$DENO" "$@"); }
 `;
 
-export async function openShell(service: Service, dataDir: string): Promise<Shell> {
+export async function openShell(service: ServiceProcess, dataDir: string): Promise<Shell> {
   const folder = await Deno.makeTempDir({ prefix: "payment-gateway-guide-" });
   const process = new Deno.Command("bash", {
     cwd: folder,

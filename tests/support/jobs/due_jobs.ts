@@ -14,18 +14,19 @@ const RUNNING = 4;
  * Publishes events and runs the jobs that are due by the app's clock, oldest first; returns the
  * number of jobs. Unlike the worker, it does not run jobs that become due meanwhile.
  */
-export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<number> {
+export async function runDueJobs({ service, handlers, publishEvents }: TestApp): Promise<number> {
   await publishEvents();
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: RUNNING });
-  const now = new Date(deps.clock());
-  const due = await deps.database.query((sql) =>
+  const tasks = createTasks(service, handlers);
+  const worker = createWorker({ ...service, tasks, maxRunning: RUNNING });
+  const now = new Date(service.clock());
+  const due = await service.database.query((sql) =>
     sql<Pick<GatewayJob, "id" | "lane">[]>`
       select id, lane from gateway.jobs
       where run_at <= ${now} and lane = any(${[...worker.lanes]})
         and (status = 'queued' or (status = 'running' and not ${sql.unsafe(IS_LEASED)}))
       order by run_at`
   );
-  const others = await deps.database.query((sql) =>
+  const others = await service.database.query((sql) =>
     listJobsInOtherLanes(sql, worker.lanes, new Date(now.getTime() - OTHER_LANE_MS))
   );
   const shared: string[] = Object.values(LANES);

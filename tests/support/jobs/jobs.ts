@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
+import type { JobQueue } from "../../../core/service.ts";
 import { createLog } from "../../../core/telemetry/log.ts";
-import type { JobQueue } from "../../../core/records/outbox.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import type { ThisInstance } from "../../../db/connection/instance_lock.ts";
 import {

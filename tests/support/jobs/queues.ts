@@ -74,8 +74,8 @@ export function startWorker(
   jobQueue: OpenJobQueue,
   { isPolling = true, ...options }: TestWorkerOptions,
 ): TestWorker {
-  const deps = { database, log, jobQueue, clock: systemClock, maxRunning: 8 };
-  const worker = createWorker({ ...deps, ...options });
+  const service = { database, log, jobQueue, clock: systemClock, maxRunning: 8 };
+  const worker = createWorker({ ...service, ...options });
   if (isPolling) worker.start();
   jobQueue.start(worker.wake);
   return { ...worker, [Symbol.asyncDispose]: () => worker.close(10_000) };

@@ -99,7 +99,7 @@ export async function openPayments(
       assert.equal(response.status, 200, await response.clone().text());
       return PaymentSchema.parse((await response.json()).payment);
     },
-    check: (id) => checkPaymentStatus(app.deps, id),
+    check: (id) => checkPaymentStatus(app.service, id),
     async transitions(id) {
       const history = await app.database.query((sql) => listHistory(sql, id));
       return history.map(({ from_status, to_status, source }) =>

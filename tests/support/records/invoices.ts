@@ -99,8 +99,8 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
       while (await runDueJobs(app) > 0);
     },
     async runSchedule() {
-      await checkOverdueInvoices(app.deps);
-      await checkPendingPayments(app.deps);
+      await checkOverdueInvoices(app.service);
+      await checkPendingPayments(app.service);
       await invoices.runJobs();
     },
     now,

@@ -145,7 +145,7 @@ export async function openSubscriptions(
       });
       return events;
     },
-    advance: (seconds) => advanceTo(app.deps.clock() + seconds * 1000),
+    advance: (seconds) => advanceTo(app.service.clock() + seconds * 1000),
     async advanceToNextCycle(subscription) {
       const { schedule } = await subscriptions.atGateway(subscription);
       assert.ok(schedule.next_execution_at, "there is another cycle");
@@ -155,7 +155,7 @@ export async function openSubscriptions(
       while (await runDueJobs(app) > 0);
     },
     async sync() {
-      await syncSubscriptionStatus(app.deps);
+      await syncSubscriptionStatus(app.service);
       await subscriptions.runJobs();
     },
     statusChecks: ({ gateway_subscription_id: id }) => relay.times(`GET /v1/subscriptions/${id}`),

@@ -35,7 +35,7 @@ export async function runJob(
   stopping = new AbortController().signal,
 ) {
   const context = { signal: new AbortController().signal, stopping };
-  return await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, context);
+  return await createReconcile(app.service).run({ subject_id: id } as GatewayJob, context);
 }
 
 /** Uploads a file and compares it; returns the reconciliation and its differences. */

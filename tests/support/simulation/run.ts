@@ -207,33 +207,33 @@ export async function runPlan(
 
   async function review({ at, action }: Extract<Step, { do: "review" }>): Promise<void> {
     const decide = action === "approve" ? approvePayment : denyPayment;
-    await decide(apps[at].deps, { caller: STAFF, id, requestKey: null }).catch(ignoreRefusal);
+    await decide(apps[at].service, { caller: STAFF, id, requestKey: null }).catch(ignoreRefusal);
   }
 
   async function check(at: Instance, clock: () => number): Promise<void> {
-    await checkPaymentStatus({ ...apps[at].deps, clock }, id).catch(ignoreRefusal);
+    await checkPaymentStatus({ ...apps[at].service, clock }, id).catch(ignoreRefusal);
   }
 
   async function sync(): Promise<void> {
     // After a lost call, the check uses a clock so far ahead that the call counts as failed.
     if (isFaulty(plan)) {
       return void await checkPaymentStatus(
-        { ...apps.a.deps, clock: () => simulation.clock() + UNKNOWN_CHARGE_FAILS_MS },
+        { ...apps.a.service, clock: () => simulation.clock() + UNKNOWN_CHARGE_FAILS_MS },
         id,
       );
     }
     const { at, by } = plan.sync;
-    if (by === "task") return void await checkPaymentStatus(apps[at].deps, id);
+    if (by === "task") return void await checkPaymentStatus(apps[at].service, id);
     const response = await simulation.get(at, `/payments/${id}/check_status/`);
     assert.equal(response.status, 200, await response.text());
   }
 
   /** Repeats checks that timed out on a slow machine. In production, a job does this later. */
   async function finishNotifications(): Promise<void> {
-    const { deps } = apps.a;
+    const { service } = apps.a;
     for (const notificationId of accepted) {
-      const stored = await deps.database.query((sql) => findNotification(sql, notificationId));
-      if (stored?.status === "received") await confirmNotification(deps, stored);
+      const stored = await service.database.query((sql) => findNotification(sql, notificationId));
+      if (stored?.status === "received") await confirmNotification(service, stored);
     }
   }
 

@@ -290,7 +290,7 @@ export async function createInvoice(
   day: SimulatedDay,
   { isDueToday }: InvoiceScenario,
 ): Promise<Invoice> {
-  const now = day.app.deps.clock();
+  const now = day.app.service.clock();
   const due = isDueToday ? { due_date: dayOf(now) } : {};
   return await parseInvoice(await day.post("/invoices/", { ...invoiceDue(now), ...due }));
 }
@@ -366,7 +366,7 @@ export async function createSubscription(
   { card = ACCEPTED_CARD }: SubscriptionScenario,
 ): Promise<Subscription> {
   const token = await savedCard(day.sandbox, card);
-  const start_time = new Date(day.app.deps.clock() + 20 * 60_000).toISOString();
+  const start_time = new Date(day.app.service.clock() + 20 * 60_000).toISOString();
   const cycles = { interval: 1, interval_unit: "day", max_interval: 2, start_time };
   return await day.create({ token, ...cycles });
 }

@@ -36,7 +36,7 @@ export async function openSimulatedDay(
     ...options,
   });
   const { app } = subscriptions;
-  clock = app.deps.clock;
+  clock = app.service.clock;
   const schedule = createTestSchedule(app);
   const day: SimulatedDay = {
     ...subscriptions,
@@ -58,15 +58,19 @@ export async function openSimulatedDay(
 }
 
 /** The schedule of an instance, with its own worker. */
-export function createTestSchedule({ deps }: TestApp): ScheduleEntry[] {
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
-  return createSchedule({ ...deps, worker });
+export function createTestSchedule({ service, handlers }: TestApp): ScheduleEntry[] {
+  const tasks = createTasks(service, handlers);
+  const worker = createWorker({ ...service, tasks, maxRunning: 8 });
+  return createSchedule({ ...service, worker });
 }
 
 /** Runs the entries that are due at the current minute, in order. */
-export async function runDueEntries({ deps }: TestApp, schedule: ScheduleEntry[]): Promise<void> {
+export async function runDueEntries(
+  { service }: TestApp,
+  schedule: ScheduleEntry[],
+): Promise<void> {
   for (const entry of schedule) {
-    if (isDue(entry.cron, new Date(deps.clock()))) await runEntry(deps, entry);
+    if (isDue(entry.cron, new Date(service.clock()))) await runEntry(service, entry);
   }
 }
 

@@ -4,8 +4,8 @@
  * retries would be told that the request is still in progress.
  */
 
-import type { Database } from "../../db/connection/database.ts";
-import { type ClaimedKey, endKey } from "../../db/records/idempotency_keys.ts";
+import type { Database } from "../connection/database.ts";
+import { type ClaimedKey, endKey } from "./idempotency_keys.ts";
 
 export interface KeyReleases extends AsyncDisposable {
   /** Releases the key of a request that has ended, as soon as the database responds. */
