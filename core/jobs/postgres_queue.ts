@@ -18,7 +18,7 @@ const CALL_MS = 50;
 
 export interface PostgresQueueOptions {
   database: Database;
-  /** The URL for the session that listens; null: no session listens, and polling finds the jobs. */
+  /** The URL of the connection that listens; null: none listens, and polling finds the jobs. */
   listenUrl: string | null;
   clock: Clock;
   log: Log;

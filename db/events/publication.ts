@@ -58,8 +58,8 @@ export type EventWithHandlers = Pick<
  * all transactions that could have taken their ids have ended.
  *
  * Call it before its transaction writes anything, so that the transaction gets a higher number than
- * those that have taken ids. Only the session that has the publisher's lock calls it. If two
- * sessions did, the second would violate the primary key and change nothing.
+ * those that have taken ids. Only the connection that has the publisher's lock calls it. If two
+ * connections did, the second would violate the primary key and change nothing.
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const batchSize = sql`(select batch_size from state)`;
@@ -91,7 +91,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
     ), advanced as (${updateState(sql)})
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
       result.is_full as has_more,
-      -- As JSON, because the driver does not parse arrays in the publisher's session.
+      -- As JSON, because the driver does not parse arrays in the publisher's connection.
       to_json(array(select distinct endpoint_id from delivery)) as endpoints,
       to_json(array(
         select json_build_object('resource_id', resource_id, 'sequence', sequence,

@@ -94,18 +94,18 @@ async function applyUnderLock(
   progress: MigrationProgress,
 ): Promise<boolean> {
   // One connection, because it holds the lock. If the connection is lost, so is the lock.
-  const session = await sql.reserve();
+  const connection = await sql.reserve();
   try {
     // Building an index of a large table takes long, and no request waits for it.
-    await session`set statement_timeout = 0`;
+    await connection`set statement_timeout = 0`;
     progress.onStep(migration.name, "waiting for another process that migrates this database");
-    await takeSessionLock(session);
+    await takeSessionLock(connection);
     progress.onStep(migration.name, "applying statements");
-    const isNew = await applyOnce(session, migration, progress);
-    await session`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
+    const isNew = await applyOnce(connection, migration, progress);
+    await connection`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
     return isNew;
   } finally {
-    session.release();
+    connection.release();
   }
 }
 
@@ -178,30 +178,30 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
  * It then calls its procedures again, so these must skip the rows that are done.
  */
 async function applyOnce(
-  session: Sql,
+  connection: Sql,
   migration: Migration,
   { onStep }: MigrationProgress,
 ): Promise<boolean> {
-  const known = await readApplied(session);
+  const known = await readApplied(connection);
   if (known && isApplied(known, migration)) return false;
   const { checksum } = migration;
   const withoutIndexes = { ...migration, name: `${migration.name} without indexes` };
   const isInterrupted = known !== null && isApplied(known, withoutIndexes);
-  const { indexes, calls, rest } = await separate(session, migration, isInterrupted);
+  const { indexes, calls, rest } = await separate(connection, migration, isInterrupted);
   if (indexes.length + calls.length === 0) {
-    await applyStatements(session, migration, migration.sql);
+    await applyStatements(connection, migration, migration.sql);
     return true;
   }
-  if (!isInterrupted) await applyStatements(session, withoutIndexes, rest.join(";\n"));
+  if (!isInterrupted) await applyStatements(connection, withoutIndexes, rest.join(";\n"));
   for (const call of calls) {
     onStep(migration.name, call);
-    await session.unsafe(call);
+    await connection.unsafe(call);
   }
   for (const index of indexes) {
     onStep(migration.name, `building index ${index.name} of ${index.table}`);
-    await buildConcurrently(session, index);
+    await buildConcurrently(connection, index);
   }
-  await session`
+  await connection`
     update gateway.migrations set name = ${migration.name}, applied_at = now()
     where name = ${withoutIndexes.name} and checksum = ${checksum}`;
   return true;
@@ -216,7 +216,7 @@ interface Separated {
 }
 
 async function separate(
-  session: Sql,
+  connection: Sql,
   { sql }: Migration,
   isInterrupted: boolean,
 ): Promise<Separated> {
@@ -225,7 +225,7 @@ async function separate(
   const rest: string[] = [];
   for (const statement of splitStatements(sql)) {
     const index = parseIndexBuild(statement);
-    if (index && (isInterrupted || await hasRows(session, index))) indexes.push(index);
+    if (index && (isInterrupted || await hasRows(connection, index))) indexes.push(index);
     else if (/^call\s/i.test(statement)) calls.push(statement);
     else rest.push(statement);
   }
@@ -240,21 +240,21 @@ const LOCK_PAUSE_MS = 500;
 
 /** Runs the statements in one transaction. Tries again until they get the locks they need. */
 async function applyStatements(
-  session: Sql,
+  connection: Sql,
   { name, checksum }: Migration,
   statements: string,
 ): Promise<void> {
   for (;;) {
     try {
-      await session`begin`;
-      await session.unsafe(`set local lock_timeout = '${TABLE_LOCK_TIMEOUT}'`);
-      await session.unsafe(statements);
-      await session`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
-      await session`commit`;
+      await connection`begin`;
+      await connection.unsafe(`set local lock_timeout = '${TABLE_LOCK_TIMEOUT}'`);
+      await connection.unsafe(statements);
+      await connection`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
+      await connection`commit`;
       return;
     } catch (error) {
       // If the connection is lost, the server rolls back by itself, and the driver cannot send.
-      if (!meansLostConnection(error)) await session`rollback`.catch(() => {});
+      if (!meansLostConnection(error)) await connection`rollback`.catch(() => {});
       if (codeOf(error) !== LOCK_TIMEOUT) throw error;
       await delay(LOCK_PAUSE_MS);
     }
