@@ -13,9 +13,8 @@ import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";
-import type { RecordKind } from "../records/record.ts";
+import { findReset, type RecordKind } from "../records/record.ts";
 import { canBecome, type InvoiceStatus } from "./states.ts";
 import { type InvoiceView, shownOf, viewInvoice } from "./views.ts";
 

@@ -8,8 +8,13 @@ import { type NewHistory, RECOUNT } from "../../db/records/records.ts";
 import type { SideEffects, WriteResult } from "../../db/writing/side_effects.ts";
 import { newId } from "../ids.ts";
 import type { Service } from "../service.ts";
-import { requireInvariants } from "./invariants.ts";
-import type { Change, GatewayRecord, KeyChange, RecordKind } from "./record.ts";
+import {
+  type Change,
+  type GatewayRecord,
+  type KeyChange,
+  type RecordKind,
+  requireInvariants,
+} from "./record.ts";
 
 /**
  * `decide` returns the change for the given record; null: nothing to change. If another write came

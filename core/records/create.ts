@@ -22,9 +22,14 @@ import {
   keyWithReply,
   replyFromRecord,
 } from "./keyed_request.ts";
-import { requireInvariants, violationOf } from "./invariants.ts";
 import { gatewayDownProblem } from "./problems.ts";
-import type { GatewayRecord, KeyChange, RecordKind } from "./record.ts";
+import {
+  type GatewayRecord,
+  type KeyChange,
+  type RecordKind,
+  requireInvariants,
+  violationOf,
+} from "./record.ts";
 
 /** The record of an earlier request with the same key. */
 export interface EarlierRecord<R> {

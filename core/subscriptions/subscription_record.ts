@@ -13,9 +13,8 @@ import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";
-import type { RecordKind } from "../records/record.ts";
+import { findReset, type RecordKind } from "../records/record.ts";
 import { canFollow, isStopped, type SubscriptionStatus } from "./states.ts";
 import { shownOf, type SubscriptionView, viewSubscription } from "./views.ts";
 
