@@ -27,7 +27,7 @@ export const EXPIRE_CALLS: readonly CallType[] = ["read", "write"];
  * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if the
  * service's time is uncertain: otherwise it could expire payments that the customer can still pay.
  */
-export async function expireStalePayments(service: Service & Service): Promise<number> {
+export async function expireStalePayments(service: Service): Promise<number> {
   await requireAccurateClock(service.clockCheck);
   return await enqueueChecks(service, {
     table: "payments",
