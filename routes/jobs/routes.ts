@@ -114,7 +114,7 @@ const retryRoute = createRoute({
   },
 });
 
-export function createJobRoutes(service: Service & Service): Router {
+export function createJobRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { task, status, limit, cursor } = c.req.valid("query");

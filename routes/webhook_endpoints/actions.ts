@@ -82,7 +82,7 @@ const rotateWebhookSecretRoute = createRoute({
   },
 });
 
-export function addActions(router: Router, service: Service & Service): void {
+export function addActions(router: Router, service: Service): void {
   router.openapi(
     testWebhookEndpointRoute,
     keepReply(service, async (c) => {

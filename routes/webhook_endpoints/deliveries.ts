@@ -84,7 +84,7 @@ const resendWebhookDeliveryRoute = createRoute({
   },
 });
 
-export function addDeliveries(router: Router, service: Service & Service): void {
+export function addDeliveries(router: Router, service: Service): void {
   router.openapi(listWebhookDeliveriesRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const { status, limit, cursor } = c.req.valid("query");

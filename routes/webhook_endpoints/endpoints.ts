@@ -184,7 +184,7 @@ const deleteWebhookEndpointRoute = createRoute({
   },
 });
 
-export function addEndpoints(router: Router, service: Service & Service): void {
+export function addEndpoints(router: Router, service: Service): void {
   router.openapi(listRoute, async (c) => {
     const { limit, cursor } = c.req.valid("query");
     const options = { limit, before: cursor ?? null };

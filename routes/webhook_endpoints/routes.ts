@@ -6,7 +6,7 @@ import { addActions } from "./actions.ts";
 import { addDeliveries } from "./deliveries.ts";
 import { addEndpoints } from "./endpoints.ts";
 
-export function createWebhookRoutes(service: Service & Service): Router {
+export function createWebhookRoutes(service: Service): Router {
   const router = createRouter();
   addEndpoints(router, service);
   addActions(router, service);
