@@ -50,7 +50,7 @@ export interface Exports {
 }
 
 export function createExports(
-  service: Service & { log: Log },
+  service: Service,
   { perCaller, total, stallMs }: ExportLimits = DEFAULT_LIMITS,
 ): Exports {
   const { log } = service;
