@@ -90,10 +90,12 @@ async function decide(
     found.payment_type !== null;
   const reported = amountOf(found);
   if (!hasEveryMember || reported === null) return { type: "unclear", difference: "incomplete" };
-  // The notification may state the amount without the fee. A fee never lowers the amount.
-  const metadata = { ...notified, ...found.metadata };
-  const original = amountOf({ ...found, metadata }) ?? NaN;
-  const amount = original < reported ? original : reported;
+  // The notification may state the amount without the fee. The signature does not cover that, so it
+  // can only explain an amount that is too high. Every difference is proven by the gateway's
+  // response: a forged amount would otherwise have our transaction adopted as another payment.
+  const original = amountOf({ ...found, metadata: { ...notified, ...found.metadata } });
+  const isFeeExplained = original === payment.gross_amount && original < reported;
+  const amount = isFeeExplained ? original : reported;
   const difference = findDifference(payment, found, amount);
   if (difference) return { type: isNamed ? "unclear" : "other", difference };
   if (!isNamed) return await decideWithoutReference(service, payment, found, { amount, notified });

@@ -262,6 +262,42 @@ Deno.test("notification: moves an adopted transaction with a fee in its amount t
   assert.deepEqual(app.logged().filter(({ event }) => event === "invariant_violated"), []);
 });
 
+for (const kind of ["gopay", "dana"] as const) {
+  Deno.test(`notification: with a forged original amount, does not adopt the transaction of an unanswered ${kind} charge`, async (t) => {
+    for (const fee of [0, 2_500]) {
+      await t.step(`paid with a fee of ${fee}`, async () => {
+        await using payments = await openRelayed({ databaseUrl });
+        const { relay, sandbox } = payments;
+        const order_id = randomUUID();
+        await sandbox.fault("charge", "answer_lost");
+        const body = { ...await chargeRequest(sandbox, kind), order_id };
+        const { payment_id } = await (await payments.post("/charge/", body)).json();
+        const gross_amount = `${44_000 + fee}.00`;
+        const sent = sign({ ...await payAndFindNotification(payments, order_id), gross_amount });
+        relay.intercept = async (request, pass) => {
+          const answer = await pass();
+          if (request.method !== "GET") return answer;
+          return Response.json({ ...await answer.json(), gross_amount, metadata: undefined });
+        };
+        const withOriginal = (original_amount: number) => ({
+          ...sent,
+          metadata: { extra_info: { gross_amount_info: { original_amount } } },
+        });
+        // The signature does not cover the metadata, so the forged notification is accepted.
+        const forged = await notifyAndRead(payments, withOriginal(1));
+        assert.deepEqual(
+          [forged.status, forged.payment_id],
+          fee === 0 ? ["processed", payment_id] : ["received", null],
+        );
+        assert.equal((await rowsOfOrder(payments, order_id)).length, 1);
+        await notifyAndRead(payments, withOriginal(44_000));
+        await assertPaidOnce(payments, payment_id);
+        assert.equal((await rowsOfOrder(payments, order_id)).length, 1);
+      });
+    }
+  });
+}
+
 /** Status responses of a DANA transaction that do not show whose it is. */
 const UNCLEAR: Record<string, Json> = {
   "without transaction_time": { transaction_time: undefined },

@@ -198,6 +198,9 @@ Deno.test("match transaction: a payment_ref in the notification replaces the tim
   assert.deepEqual(await match({ gross_amount: "46500.00" }), unclear("amount"));
   assert.deepEqual(await match({ ...later, gross_amount: "46500.00" }, fee(44_000)), notified);
   assert.deepEqual(await match({ gross_amount: "1.00" }, fee(44_000)), other("amount"));
+  // The signature does not cover the original amount, so it proves no difference.
+  assert.deepEqual(await match({}, fee(1)), OURS);
+  assert.deepEqual(await match({ gross_amount: "46500.00" }, fee(1)), unclear("amount"));
 });
 
 Deno.test("match transaction: without a payment_ref, the order id must be reserved for the payment", async (t) => {

@@ -91,6 +91,11 @@ const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> 
     steps: [PAY],
     redeliveryOrder: [1],
   },
+  "a forged original amount does not give a charge with an unknown outcome a second payment": {
+    kind: "dana",
+    charge: RESPONSE_LOST,
+    steps: [PAY, deliver('metadata: {"extra_info"')],
+  },
   "an authorization that was captured in part is found by its order id": {
     kind: "card_auth",
     charge: RESPONSE_LOST,
