@@ -131,6 +131,14 @@ Deno.test("log: an order id that looks like a secret is redacted", async () => {
   assert.deepEqual(lines.map((line) => line.order_id), ["[number]", "[number]"]);
 });
 
+Deno.test("log: an order id that is a UUID is not redacted, even if it has as many digits as a card number", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  await payments.sandbox.fault("charge", "error_500");
+  const order_id = "17823922-1349-4027-ae2b-afcd291aacc7";
+  const lines = await logOf(payments, () => payments.post("/charge/", { ...CHARGE, order_id }));
+  assert.deepEqual(lines.map((line) => line.order_id), [order_id, order_id]);
+});
+
 Deno.test("service process: every line of its output is JSON if it is not printed to a terminal", async () => {
   const databaseUrl = await createDatabase({ template: null });
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
