@@ -20,6 +20,7 @@ import { createAuditRoutes } from "./routes/access/audit.ts";
 import { createEventRoutes } from "./routes/events/routes.ts";
 import { registerWebhookMessages } from "./routes/events/webhook_messages.ts";
 import { createExportRoutes } from "./routes/exports/routes.ts";
+import { createCheckoutRoutes } from "./routes/checkouts/routes.ts";
 import { createInvoiceRoutes } from "./routes/invoices/routes.ts";
 import { createJobRoutes } from "./routes/jobs/routes.ts";
 import { createKeyRoutes } from "./routes/access/keys.ts";
@@ -165,6 +166,7 @@ function createResources(service: ServiceOfApp): { router: Router; guard: Guard 
       createPaymentRoutes(service),
       createRefundRoutes(service),
       createReviewRoutes(service),
+      createCheckoutRoutes(service),
       createInvoiceRoutes(service),
       createSubscriptionRoutes(service),
       createTimelineRoutes(service),

@@ -5,6 +5,8 @@ import { validate as isUuid } from "uuid";
 import { type Service, settingsOf } from "../core/service.ts";
 import { ClockSkewed, createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { createLinks } from "../core/secrets/links.ts";
+import { ensureLinkSecret } from "../db/access/link_secret.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
 import { createKeyReleases } from "../db/records/key_releases.ts";
@@ -152,6 +154,10 @@ async function openService(
     clock,
     clockCheck: createClockCheck({ serviceClock, gateway: background }),
     log,
+    links: createLinks(
+      await database.query(ensureLinkSecret, "read secret of links"),
+      () => config.publicUrl,
+    ),
     events,
     waker,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),

@@ -10,6 +10,8 @@ import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
+import { createLinks } from "../core/secrets/links.ts";
+import { ensureLinkSecret } from "../db/access/link_secret.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { createPoster } from "../core/posting/post.ts";
 import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
@@ -164,6 +166,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   jobs.start();
   thisInstance.recoverOthers(jobs.recover);
   const url = addressOf(http.addr) + config.basePath;
+  opened.setOwnUrl(url);
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
   if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys, build);
@@ -191,6 +194,9 @@ async function openService(
     await openGateway(config, log, account),
   );
   await requireSameAccount(background, log);
+  let ownUrl: string | null = null;
+  const secret = await database.query(ensureLinkSecret, "read secret of links");
+  const links = createLinks(secret, () => config.publicUrl ?? ownUrl);
   const jobQueue = resources.use(
     await openJobQueue(config, { database, databaseUrl, clock, log }),
   );
@@ -206,11 +212,16 @@ async function openService(
     clockCheck: createClockCheck({ serviceClock, gateway }),
     log,
     jobQueue,
+    links,
     events,
     waker: resources.use(createEventWaker({ database, jobQueue, clock, log })),
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
   };
-  return { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox };
+  /** Without PUBLIC_URL, only the embedded default has links: with its own address. */
+  function setOwnUrl(url: string): void {
+    if (config.isEmbeddedDefault) ownUrl = url;
+  }
+  return { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox, setOwnUrl };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Config, RecheckConfig, RetentionDays } from "./config/config.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import type { EndpointRules } from "./posting/endpoint_url.ts";
 import type { Poster } from "./posting/post.ts";
+import type { Links } from "./secrets/links.ts";
 import { createSecretBox, type SecretBox } from "./secrets/secret_box.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { Clock } from "./time/clock.ts";
@@ -46,6 +47,9 @@ export interface Service {
   recheck: RecheckConfig;
   /** Which notifications the gateway has to confirm (the setting NOTIFICATION_CONFIRM). */
   notificationConfirm: Config["notificationConfirm"];
+  /** Links to the pages for customers. */
+  links: Links;
+  merchant: Config["merchant"];
   /** The payment methods of new invoices. */
   invoicePayments: readonly string[];
   /** True only in the embedded default. */
@@ -56,12 +60,13 @@ export interface Service {
 
 /** The members of `Service` that come from the settings. */
 export function settingsOf(config: Config) {
-  const { keep, recheck, notificationConfirm, invoicePayments } = config;
+  const { keep, recheck, notificationConfirm, invoicePayments, merchant } = config;
   return {
     keep,
     recheck,
     notificationConfirm,
     invoicePayments,
+    merchant,
     acceptDevelopmentKeys: config.isEmbeddedDefault,
     webhookRules: { allowPrivate: config.webhookAllowPrivate },
     secrets: createSecretBox(config.gateway.serverKey),

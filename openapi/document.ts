@@ -51,6 +51,12 @@ const TAGS = [
       "paid and a payment is created.",
   },
   {
+    name: "Checkouts",
+    description:
+      "Orders that the customer pays on a page of this service: create a checkout, send " +
+      "the customer to its link, and wait for the event `checkout_completed`.",
+  },
+  {
     name: "Subscriptions",
     description: "Recurring charges on a saved card or linked account, made by the gateway. Each " +
       "charge becomes a payment.",

@@ -32,7 +32,7 @@ const CORE_LAYERS = [
   ["reports"],
   ["handlers"],
   ["notifications", "webhooks"],
-  ["invoices", "subscriptions"],
+  ["invoices", "subscriptions", "checkouts"],
   ["payments"],
   ["events", "jobs"],
   ["records"],

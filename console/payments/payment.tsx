@@ -64,7 +64,7 @@ export async function readPaymentFor(
   { session }: SignedInView,
   id: string,
 ): Promise<PaymentView> {
-  return forCaller(session.caller, await readPayment(service, session.caller, id));
+  return forCaller(service, session.caller, await readPayment(service, session.caller, id));
 }
 
 function messageOf({ words }: View, done: string | undefined): string | null {

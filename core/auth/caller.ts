@@ -25,11 +25,13 @@ export interface Caller {
   expiresAt?: number;
   /** The console session; absent if the caller sent an API key or a JWT. */
   sessionId?: string;
+  /** The actor to store instead of the credential: a customer acts for the owner of a checkout. */
+  actor?: string;
 }
 
 /** The actor that is stored with each change that the caller makes. */
-export function actorOf({ credential, keyPrefix, userId }: Caller): string {
-  return `${credential}:${keyPrefix ?? userId}`;
+export function actorOf({ actor, credential, keyPrefix, userId }: Caller): string {
+  return actor ?? `${credential}:${keyPrefix ?? userId}`;
 }
 
 /** Required of user ids and key names: they are logged, listed and returned in responses. */

@@ -73,6 +73,10 @@ export interface Config {
   port: number;
   host: string;
   basePath: string;
+  /** Without a slash at the end; null: unknown, except in the embedded default. */
+  publicUrl: string | null;
+  /** How payment pages present the shop. */
+  merchant: { name: string | null; color: string | null };
   dataDir: string;
   /** Null for the embedded server. */
   databaseUrl: string | null;
@@ -153,6 +157,8 @@ export function parseConfig(env: Environment, folder: string): Config {
     port: settings.PORT ?? DEFAULT_PORT,
     host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
     basePath: settings.BASE_PATH ?? "",
+    publicUrl: settings.PUBLIC_URL ?? null,
+    merchant: { name: settings.MERCHANT_NAME ?? null, color: settings.MERCHANT_COLOR ?? null },
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: withSslMode(settings, settings.DATABASE_URL),
     databaseDirectUrl: withSslMode(settings, settings.DATABASE_DIRECT_URL),

@@ -45,6 +45,35 @@ export const SETTINGS = z.object({
     "must be a path such as /pay, without a trailing slash",
     matching(/^(\/[\w.~-]+)+$/),
   ),
+  PUBLIC_URL: setting(
+    {
+      description:
+        "Where customers and the gateway reach this service, with `BASE_PATH` if it is " +
+        "set: links to its payment pages begin with it",
+      default: "the service's own address in the embedded default, else none",
+      example: "https://pay.shop.example",
+    },
+    "must be a URL such as https://pay.shop.example, with http only for this machine",
+    baseUrl,
+  ),
+  MERCHANT_NAME: setting(
+    {
+      description: "The shop's name on its payment pages",
+      default: "none",
+      example: "Kopi Kita",
+    },
+    "must be 1 to 60 printable characters",
+    matching(/^\P{C}{1,60}$/u),
+  ),
+  MERCHANT_COLOR: setting(
+    {
+      description: "The shop's colour on its payment pages",
+      default: "blue",
+      example: "#0b6e4f",
+    },
+    "must be a colour such as #0b6e4f",
+    matching(/^#[0-9a-fA-F]{6}$/),
+  ),
   DATA_DIR: setting(
     {
       description: "Folder for the embedded database, the sandbox and the development keys",

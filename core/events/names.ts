@@ -21,12 +21,19 @@ export const SUBSCRIPTION_EVENT_NAMES = [
   "subscription_cancelled",
 ] as const;
 
+export const CHECKOUT_EVENT_NAMES = [
+  "checkout_completed",
+  "checkout_expired",
+  "checkout_cancelled",
+] as const;
+
 export const WEBHOOK_EVENT_NAMES = ["webhook_endpoint_disabled"] as const;
 
 export const EVENT_NAMES = [
   ...PAYMENT_EVENT_NAMES,
   ...INVOICE_EVENT_NAMES,
   ...SUBSCRIPTION_EVENT_NAMES,
+  ...CHECKOUT_EVENT_NAMES,
   ...WEBHOOK_EVENT_NAMES,
 ] as const;
 
@@ -36,12 +43,14 @@ export const TEST_EVENT_NAME = "webhook_endpoint_tested";
 export type PaymentEventName = (typeof PAYMENT_EVENT_NAMES)[number];
 export type InvoiceEventName = (typeof INVOICE_EVENT_NAMES)[number];
 export type SubscriptionEventName = (typeof SUBSCRIPTION_EVENT_NAMES)[number];
+export type CheckoutEventName = (typeof CHECKOUT_EVENT_NAMES)[number];
 export type WebhookEventName = (typeof WEBHOOK_EVENT_NAMES)[number];
 
 export type EventName =
   | PaymentEventName
   | InvoiceEventName
   | SubscriptionEventName
+  | CheckoutEventName
   | WebhookEventName;
 
 export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
@@ -57,6 +66,9 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `invoice_created`, `invoice_paid`, `invoice_voided`",
     "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
     "- `subscription_charged`: a billing cycle was paid; sent once per cycle",
+    "- `checkout_completed`: the checkout was paid; sent once per checkout",
+    "- `checkout_expired`: the checkout was not paid in time",
+    "- `checkout_cancelled`: you cancelled the checkout",
     "- `webhook_endpoint_disabled`: the service disabled an endpoint that returned 410 or failed " +
     "for 24 hours; only staff and viewers receive it",
   ].join("\n"),

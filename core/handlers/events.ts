@@ -2,7 +2,9 @@
 
 import type { EventWithHandlers } from "../../db/events/publication.ts";
 import { DELIVER, type NewJob } from "../../db/jobs/jobs.ts";
+import type { CheckoutView } from "../checkouts/views.ts";
 import type {
+  CheckoutEventName,
   EventName,
   InvoiceEventName,
   PaymentEventName,
@@ -31,6 +33,7 @@ export type EventOf<Name extends EventName = EventName> = Name extends EventName
 
 type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentView
   : Name extends InvoiceEventName ? InvoiceView
+  : Name extends CheckoutEventName ? CheckoutView
   : Name extends WebhookEventName ? EndpointView
   // With the id of the payment that paid the cycle.
   : Name extends "subscription_charged" ? SubscriptionView & { payment_id: string }

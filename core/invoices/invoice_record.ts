@@ -14,7 +14,7 @@ import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
-import { findReset, type RecordKind } from "../records/record.ts";
+import { type CreatedKind, findReset } from "../records/record.ts";
 import { canBecome, type InvoiceStatus } from "./states.ts";
 import { type InvoiceView, shownOf, viewInvoice } from "./views.ts";
 
@@ -29,7 +29,7 @@ export function checkInvoiceLaterJob(invoice: JobSubject, now: Date): NewJob {
   return newJob(CHECK_INVOICE_STATUS, invoice, { invoice_id: invoice.id }, { runAt, now });
 }
 
-export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
+export const invoiceKind: CreatedKind<GatewayInvoice, InvoiceView> = {
   resource: "invoice",
   find: findInvoice,
   inserts: invoiceInserts,

@@ -54,10 +54,15 @@ import { isExpired, isFailed, isStatus } from "./states.ts";
 import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
+/** Whether the charge is an attempt of a checkout, which has reserved the order id. */
+export interface ChargedAttempt {
+  checkout_id?: string;
+}
+
 export async function createCharge(
   service: Service,
   caller: Caller,
-  input: ChargeInput,
+  input: ChargeInput & ChargedAttempt,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   const { payment_type } = input;
@@ -79,7 +84,7 @@ export async function createCharge(
 async function makeCharge(
   service: Service,
   caller: Caller,
-  input: ChargeInput,
+  input: ChargeInput & ChargedAttempt,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   const startedAt = performance.now();
@@ -137,7 +142,7 @@ type ChargeClaim =
 async function claimCharge(
   service: Service,
   caller: Caller,
-  input: ChargeInput,
+  input: ChargeInput & ChargedAttempt,
   requestKey: RequestKey | null,
 ): Promise<ChargeClaim> {
   let replaces: EarlierRecord<GatewayPayment> | null = null;

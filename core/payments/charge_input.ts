@@ -84,7 +84,7 @@ const CUSTOMER = {
     "other fields.",
 };
 
-const CustomerSchema = object(customerFields).openapi("CustomerDetails", CUSTOMER);
+export const CustomerSchema = object(customerFields).openapi("CustomerDetails", CUSTOMER);
 
 export type CustomerInput = z.output<typeof CustomerSchema>;
 
@@ -110,11 +110,11 @@ const itemFields = {
 
 const ITEM = { description: "An item of the order." };
 
-const ItemSchema = object(itemFields).openapi("ItemDetails", ITEM);
+export const ItemSchema = object(itemFields).openapi("ItemDetails", ITEM);
 
 export type ItemInput = z.output<typeof ItemSchema>;
 
-function itemList<T extends z.ZodType>(item: T) {
+export function itemList<T extends z.ZodType>(item: T) {
   return list(item, MAX_ITEMS);
 }
 
@@ -126,7 +126,7 @@ interface Priced {
 const MAX_SUBTOTAL = BigInt(MAX_AMOUNT);
 
 /** Rejects items that do not sum to the charge's amount. BigInt: a subtotal can exceed 2^53. */
-function checkItemTotal(
+export function checkItemTotal(
   { gross_amount, item_details }: Priced,
   context: z.RefinementCtx,
 ): void {
@@ -145,7 +145,7 @@ function checkItemTotal(
   context.addIssue({ code: "custom", path: ["item_details"], message });
 }
 
-const commonFields = {
+export const commonFields = {
   gross_amount: amount().openapi({
     description: "Amount to charge, in whole rupiah.",
     example: 150000,

@@ -27,6 +27,7 @@ export interface NewPayment {
   item_details?: ItemInput[];
   metadata?: Record<string, unknown>;
   custom_fields?: string[];
+  checkout_id?: string;
 }
 
 export function newPayment(
@@ -48,6 +49,7 @@ export function newPayment(
     bank: input.bank ?? null,
     store: input.store ?? null,
     acquirer: input.acquirer ?? null,
+    checkout_id: input.checkout_id ?? null,
     gross_amount: input.gross_amount,
     customer_first_name: customer?.first_name ?? null,
     customer_last_name: customer?.last_name ?? null,

@@ -18,6 +18,7 @@ import {
   CHECK_INVOICE_STATUS,
   CHECK_PAYMENT_STATUS,
   CHECK_SUBSCRIPTION_STATUS,
+  SETTLE_CHECKOUT,
 } from "../jobs/task_names.ts";
 import { type JobSubject, newJob } from "../records/new_job.ts";
 import { changeRecord } from "../records/change.ts";
@@ -79,7 +80,7 @@ export function checkPaymentJob(payment: JobSubject, now: Date): NewJob {
   return newJob(CHECK_PAYMENT_STATUS, payment, { payment_id: payment.id }, { runAt, now });
 }
 
-export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
+export const paymentKind: records.CreatedKind<GatewayPayment, PaymentView> = {
   resource: "payment",
   find: findPayment,
   inserts: paymentInserts,
@@ -120,13 +121,16 @@ function countSucceeded({ refunds }: GatewayPayment): number {
   return refunds.filter(({ status }) => status === "succeeded").length;
 }
 
-/** A change of a payment may also have changed its invoice or subscription at the gateway. */
+/**
+ * A change of a payment may also have changed its invoice or subscription at the gateway, and it
+ * decides the state of its checkout.
+ */
 function checkLinkedRecords(
   before: GatewayPayment,
   after: GatewayPayment,
   cause: records.ChangeCause,
 ): NewJob[] {
-  const { invoice_id, subscription_id } = after;
+  const { invoice_id, subscription_id, checkout_id } = after;
   // An accepted challenge keeps the status `capture`, but sets paid_at.
   const hasChanged = before.transaction_status !== after.transaction_status ||
     before.paid_at !== after.paid_at;
@@ -143,6 +147,11 @@ function checkLinkedRecords(
     const subject = { id: subscription_id, user_id: after.user_id };
     const times = { runAt: cause.now, now: cause.now };
     jobs.push(newJob(CHECK_SUBSCRIPTION_STATUS, subject, payload, times));
+  }
+  if (checkout_id !== null && hasChanged) {
+    const subject = { id: checkout_id, user_id: after.user_id };
+    const payload = { checkout_id, payment_id: after.id };
+    jobs.push(newJob(SETTLE_CHECKOUT, subject, payload, { runAt: cause.now, now: cause.now }));
   }
   return jobs;
 }
@@ -201,14 +210,16 @@ function findViolation(
   if (isCaptured && !(isAmount(captured_amount) && captured_amount <= gross_amount)) {
     return `captured_amount cannot be ${captured_amount} of ${gross_amount}`;
   }
-  if (user_id === null && (payment.invoice_id ?? payment.subscription_id) !== null) {
-    return "it belongs to an invoice or a subscription, but to no user";
+  const owner = payment.invoice_id ?? payment.subscription_id ?? payment.checkout_id;
+  if (user_id === null && owner !== null) {
+    return "it belongs to an invoice, a subscription or a checkout, but to no user";
   }
   if (!before) return null;
   const ownerChange = records.findReset(payment, before, [
     "user_id",
     "invoice_id",
     "subscription_id",
+    "checkout_id",
   ]);
   if (ownerChange) return ownerChange;
   const isReleased = before.transaction_id !== null && payment.transaction_id === null;

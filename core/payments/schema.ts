@@ -220,6 +220,17 @@ export const PaymentSchema = z.object({
     description: "The subscription that created this payment.",
     example: null,
   }),
+  checkout_id: z.uuid().nullable().openapi({
+    description: "The checkout that this payment is an attempt of.",
+    example: null,
+  }),
+  payment_page_url: nullableText.openapi({
+    description:
+      "The page that shows the customer how to pay this payment, and its result. Null in lists, " +
+      "events and webhooks, and if the setting `PUBLIC_URL` is missing. The link is a secret of " +
+      "the customer: whoever has it can see the order.",
+    example: "https://pay.shop.example/pay/AgGZo8JfTn1hnwssZNGwp-VfXn2aQkW0Yx7bVt5Rr0Lk",
+  }),
   allowed_actions: z.array(z.enum(PAYMENT_ACTIONS)).openapi({
     description:
       "What you can do with the payment in its current state: `cancel`, `expire`, `capture`, " +

@@ -11,6 +11,7 @@ import type {
 import type { RefundDetails } from "../../db/payments/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
+import type { Service } from "../service.ts";
 import { isRefundableType } from "./paid_cohorts.ts";
 import type {
   PaymentItemSchema,
@@ -86,7 +87,9 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     items: payment.items.map(viewItem),
     refunds: payment.refunds.map(viewRefund),
     invoice_id: payment.invoice_id,
+    checkout_id: payment.checkout_id,
     subscription_id: payment.subscription_id,
+    payment_page_url: null,
     allowed_actions: ownersActions(payment),
     is_paid: isPaid(state),
     is_pending: isPending(state),
@@ -145,11 +148,20 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
   );
 }
 
-/** The payment as a response to this caller, with the actions that the caller's role allows. */
-export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
+/**
+ * The payment as a direct answer to this caller: with the actions that the caller's role allows, and
+ * the link to the payment's page, which viewers do not get.
+ */
+export function forCaller(
+  { links }: Pick<Service, "links">,
+  caller: Caller,
+  view: PaymentView,
+): PaymentView {
   const role = roleOf(caller);
+  if (role === "viewer") return { ...view, allowed_actions: [] };
+  const payment_page_url = links.url({ kind: "payment", id: view.id });
+  const payment = { ...view, payment_page_url };
   if (role === "user") return payment;
-  if (role === "viewer") return { ...payment, allowed_actions: [] };
   const { transaction_status: status, fraud_status: fraud, allowed_actions } = payment;
   const reviews = REVIEWS.filter((action) =>
     allowsAction({ status, fraud }, payment.payment_type, action)

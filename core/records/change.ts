@@ -127,6 +127,7 @@ export function buildWrite<R extends GatewayRecord>(
     events,
     refunds: change.refunds ?? [],
     charges: change.charges ?? [],
+    attempts: change.attempts ?? [],
     jobs: [
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),

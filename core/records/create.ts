@@ -24,9 +24,9 @@ import {
 } from "./keyed_request.ts";
 import { gatewayDownProblem } from "./problems.ts";
 import {
+  type CreatedKind,
   type GatewayRecord,
   type KeyChange,
-  type RecordKind,
   requireInvariants,
   violationOf,
 } from "./record.ts";
@@ -96,7 +96,7 @@ export interface CreationOptions {
  */
 export async function create<R extends SentRecord, View extends object, Answer>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   claim: RecordClaim<R, View>,
   creation: Creation<R, Answer>,
 ): Promise<keys.RequestResult<View>> {
@@ -125,7 +125,7 @@ export async function create<R extends SentRecord, View extends object, Answer>(
 /** Inserts the record, or finds the one that an earlier request with the same key inserted. */
 export async function claimRecord<R extends SentRecord, View extends object>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   { caller, requestKey }: Pick<RecordCreation<R>, "caller" | "requestKey">,
   /** `failed`: the failed record of an earlier request, which the new one replaces. */
   newRecord: (failed: R | null) => R,
@@ -147,7 +147,7 @@ export async function claimRecord<R extends SentRecord, View extends object>(
 /** Calls the gateway, classifies its response and applies it. */
 export async function sendCreation<R extends SentRecord, View extends object, Answer>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   request: KeyedRequest,
   record: R,
   creation: Creation<R, Answer>,
@@ -183,7 +183,7 @@ export async function sendCreation<R extends SentRecord, View extends object, An
  */
 export async function insertRecord<R extends GatewayRecord, View extends object>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   creation: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const { caller, requestKey, replaces } = creation;
@@ -208,7 +208,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
 
 async function tryInsert<R extends GatewayRecord, View extends object>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   { caller, requestKey, record, replaces }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
@@ -237,7 +237,7 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
 
 async function findEarlier<R extends GatewayRecord, View extends object>(
   service: Service,
-  kind: RecordKind<R, View>,
+  kind: CreatedKind<R, View>,
   caller: Caller,
   requestKey: keys.RequestKey,
 ): Promise<Insertion<R, View>> {
@@ -304,7 +304,7 @@ export function canResend(record: SentRecord, windowMs: number, now: number): bo
  */
 async function endWithoutAnswer<R extends GatewayRecord>(
   service: Service,
-  { problems }: RecordKind<R>,
+  { problems }: CreatedKind<R>,
   { key }: KeyedRequest,
   record: R,
 ): Promise<ServiceError> {

@@ -5,6 +5,7 @@
 
 import type { Batched } from "../../db/records/batched.ts";
 import type { Sql } from "../../db/connection/database.ts";
+import type { CheckoutAttempt } from "../../db/records/attempts.ts";
 import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import type { GatewayNotification } from "../../db/payments/notifications.ts";
@@ -46,7 +47,6 @@ export interface GatewayRecord {
 export interface RecordKind<R extends GatewayRecord, View extends object = object> {
   resource: Resource;
   find(sql: Sql, id: string, owner?: OwnerFilter): Promise<R | null>;
-  inserts: Batched<RecordInsert<R>, Inserted>;
   writes: Batched<RecordWrite<R>, WriteResult>;
   /** The record as API responses and events show it. */
   view(record: R): View;
@@ -79,6 +79,12 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   problems: Problems<R>;
 }
 
+/** A type of record that requests create at the gateway (`records/create.ts`). */
+export interface CreatedKind<R extends GatewayRecord, View extends object = object>
+  extends RecordKind<R, View> {
+  inserts: Batched<RecordInsert<R>, Inserted>;
+}
+
 export interface ChangeCause {
   now: Date;
   notificationId: string | null;
@@ -98,6 +104,8 @@ export interface Change<R> {
   refunds?: GatewayRefund[];
   /** Subscriptions only: new charges. */
   charges?: SubscriptionCharge[];
+  /** Checkouts only: new or changed attempts. */
+  attempts?: CheckoutAttempt[];
   jobs?: NewJob[];
   /** The notification that caused the change, with its result. */
   notification?: GatewayNotification;

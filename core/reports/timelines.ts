@@ -15,6 +15,7 @@ import {
 } from "../../db/reports/timelines.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { EventName } from "../events/names.ts";
+import { checkoutKind } from "../checkouts/checkout_record.ts";
 import { invoiceKind } from "../invoices/invoice_record.ts";
 import { paymentKind } from "../payments/payment_record.ts";
 import { type RefundDetailsView, viewRefundDetails } from "../payments/views.ts";
@@ -144,8 +145,9 @@ async function findPayments(
 ): Promise<TimelinePayment[]> {
   if (resource === "payment") return [await findOwn(service, paymentKind, caller, id)];
   if (resource === "invoice") await findOwn(service, invoiceKind, caller, id);
+  else if (resource === "checkout") await findOwn(service, checkoutKind, caller, id);
   else await findOwn(service, subscriptionKind, caller, id);
-  const link = resource === "invoice" ? "invoice_id" : "subscription_id";
+  const link = `${resource}_id` as const;
   return await service.database.query(
     (sql) => listLinkedPayments(sql, link, id, ownerFor(caller), limit),
     "list linked payments",

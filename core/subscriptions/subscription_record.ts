@@ -14,7 +14,7 @@ import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/new_job.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
-import { findReset, type RecordKind } from "../records/record.ts";
+import { type CreatedKind, findReset } from "../records/record.ts";
 import { canFollow, isStopped, type SubscriptionStatus } from "./states.ts";
 import { shownOf, type SubscriptionView, viewSubscription } from "./views.ts";
 
@@ -33,7 +33,7 @@ export function checkSubscriptionJob(subscription: JobSubject, now: Date): NewJo
   return newJob(CHECK_SUBSCRIPTION_STATUS, subscription, payload, { runAt, now });
 }
 
-export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView> = {
+export const subscriptionKind: CreatedKind<GatewaySubscription, SubscriptionView> = {
   resource: "subscription",
   find: findSubscription,
   inserts: subscriptionInserts,

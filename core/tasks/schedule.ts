@@ -1,5 +1,6 @@
 /** The schedule of the service: all tasks that run at fixed times. */
 
+import { checkCheckouts } from "../checkouts/settle_checkout.ts";
 import { checkOverdueInvoices } from "../invoices/check_overdue_invoices.ts";
 import { type ScheduleEntry, sweepJobs } from "../jobs/schedule.ts";
 import { checkPaidPayments } from "../payments/check_paid_payments.ts";
@@ -29,6 +30,7 @@ export const SCHEDULE: readonly Scheduled[] = [
   // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can
   // be sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
+  { name: "check_checkouts", cron: "* * * * *", run: checkCheckouts },
   { name: "check_paid_payments", cron: "* * * * *", run: (service) => checkPaidPayments(service) },
   { name: "update_stats", cron: "* * * * *", run: (service) => updateStats(service) },
   { name: "prune", cron: "*/10 * * * *", run: (service) => prune(service) },

@@ -1,6 +1,7 @@
 /** All tasks that jobs can run, by name. */
 
 import { DELIVER_WEBHOOKS } from "../events/waker.ts";
+import { createSettleCheckout } from "../checkouts/settle_checkout.ts";
 import { createCheckInvoiceStatus } from "../invoices/check_invoice_status.ts";
 import { pauseWhileGatewayDown, type Tasks } from "../jobs/task.ts";
 import {
@@ -8,6 +9,7 @@ import {
   CHECK_PAYMENT_STATUS,
   CHECK_SUBSCRIPTION_STATUS,
   PROCESS_NOTIFICATION,
+  SETTLE_CHECKOUT,
 } from "../jobs/task_names.ts";
 import { createProcessNotification } from "../notifications/process_notification.ts";
 import { createCheckPaymentStatus } from "../payments/check_payment_status.ts";
@@ -53,6 +55,7 @@ export function createTasks(service: Service, handlers: readonly RegisteredHandl
     [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(service, createProcessRefundAsync(service), [
       "write",
     ]),
+    [SETTLE_CHECKOUT]: pauseWhileGatewayDown(service, createSettleCheckout(service)),
     [RECONCILE]: createReconcile(service),
     [TAKE_OVER_MISSING]: pauseWhileGatewayDown(service, createTakeOverMissing(service)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(service),

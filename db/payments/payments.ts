@@ -74,6 +74,7 @@ export const PAYMENT_COLUMNS = {
   custom_field2: fixed<string | null>(null),
   custom_field3: fixed<string | null>(null),
   invoice_id: mutable<string | null>(null),
+  checkout_id: mutable<string | null>(null),
   subscription_id: mutable<string | null>(null),
   /** The card was authorized without capture, so a part of the amount can be captured. */
   is_hold: fixed<boolean>(false),

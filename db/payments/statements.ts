@@ -37,6 +37,17 @@ export async function findPayment(
   return found!;
 }
 
+/** All payments of a checkout's attempts, oldest first. */
+export async function listPaymentsOfCheckout(
+  sql: Sql,
+  checkoutId: string,
+): Promise<GatewayPayment[]> {
+  const rows = await sql<GatewayPayment[]>`
+    select ${sql.unsafe(WHOLE_PAYMENT)} from gateway.payments payment
+    where checkout_id = ${checkoutId} order by id`;
+  return rows.map(parsePayment);
+}
+
 /** Reads payments for callers; null: there is no such payment, or it belongs to another user. */
 export const paymentReads: Batched<{ id: string; owner: OwnerFilter }, GatewayPayment | null> = {
   name: "find payment",

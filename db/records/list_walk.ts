@@ -217,7 +217,7 @@ export async function readWalk<Row extends { id: string }>(
   sql: Sql,
   walk: Walk,
   { table, columns, more = sql``, conditions, limit }: {
-    table: "payments" | "invoices" | "subscriptions" | "notifications";
+    table: "payments" | "invoices" | "subscriptions" | "checkouts" | "notifications";
     columns: readonly string[];
     /** Further columns, selected from `record`, each after a comma. */
     more?: Fragment;

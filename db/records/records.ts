@@ -1,13 +1,13 @@
-/** What payments, invoices and subscriptions have in common: history and due checks. */
+/** What payments, invoices, subscriptions and checkouts have in common: history and due checks. */
 
 import { fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "../connection/database.ts";
 import { Statement } from "./statement.ts";
 
 /** A record that has a state at the gateway. */
-export type Resource = "payment" | "invoice" | "subscription";
+export type Resource = "payment" | "invoice" | "subscription" | "checkout";
 
-export type RecordTable = "payments" | "invoices" | "subscriptions";
+export type RecordTable = "payments" | "invoices" | "subscriptions" | "checkouts";
 
 /** One transition of a record. The table has a generated id as well, which orders the entries. */
 export const HISTORY_COLUMNS = {
@@ -52,7 +52,7 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
 export type OwnerFilter = string | null;
 
 /** Tables whose due records are found by `check_at`. Subscriptions are found by `checked_at`. */
-export type CheckedTable = "payments" | "invoices";
+export type CheckedTable = "payments" | "invoices" | "checkouts";
 
 /** A record that is due for a check at the gateway. */
 export interface DueCheck {

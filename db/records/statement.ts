@@ -13,6 +13,8 @@ type Table =
   | "invoice_items"
   | "subscriptions"
   | "subscription_charges"
+  | "checkouts"
+  | "checkout_attempts"
   | "history"
   | "refunds"
   | "events"

@@ -19,7 +19,7 @@ export interface TimelinePayment {
 /** The newest payments of an invoice or a subscription. */
 export async function listLinkedPayments(
   sql: Sql,
-  link: "invoice_id" | "subscription_id",
+  link: "invoice_id" | "subscription_id" | "checkout_id",
   id: string,
   owner: OwnerFilter,
   limit: number,

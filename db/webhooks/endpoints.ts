@@ -158,6 +158,7 @@ export async function disableEndpoint(
     history: [],
     refunds: [],
     charges: [],
+    attempts: [],
     notifications: [],
     jobs: [],
   };

@@ -22,6 +22,7 @@ export const paymentInserts = batchedInsert<GatewayPayment>({
   status: "transaction_status",
   source: "charge",
   orderOf: ({ order_id }) => order_id,
+  reservedBy: "checkout_id",
   items: {
     table: "payment_items",
     columns: columnNames(PAYMENT_ITEM_COLUMNS),

@@ -41,6 +41,8 @@ export interface InsertOptions<R> {
   source: string;
   /** The order id that the record reserves; null: none. */
   orderOf: (record: R) => string | null;
+  /** The column with the checkout that has reserved the order id for the record, if any. */
+  reservedBy?: keyof R & string;
   items: ItemOptions<R> | null;
 }
 
@@ -74,7 +76,8 @@ export function batchedInsert<R extends { id: string }>(
 async function insertRecords<R extends { id: string }>(
   sql: Sql,
   inserts: RecordInsert<R>[],
-  { resource, table, columns, status, source, orderOf, items: itemOptions }: InsertOptions<R>,
+  { resource, table, columns, status, source, orderOf, reservedBy, items: itemOptions }:
+    InsertOptions<R>,
 ): Promise<Inserted[]> {
   const statement = new Statement({ isBatch: true });
   const records = inserts.map(({ record }) => record);
@@ -87,7 +90,7 @@ async function insertRecords<R extends { id: string }>(
   const text = `
     with new_record as (select * from ${statement.rows(table, records)})
     ${hasKeys ? `, claimed as (${claimKeysOf(statement, inserts, keys)})` : ""}
-    ${hasOrders ? `, ordered as (${reserveOrdersSql(isClaimed)})` : ""}
+    ${hasOrders ? `, ordered as (${reserveOrdersSql(isClaimed, reservedBy)})` : ""}
     , inserted as (
       insert into gateway.${table} (${names})
       select ${names} from new_record
@@ -135,7 +138,7 @@ function isClaimedSql(statement: Statement, keys: NewKey[]): string {
 }
 
 /** The column `holder_id` is the record that has reserved the order id. */
-function reserveOrdersSql(isClaimed: string): string {
+function reserveOrdersSql(isClaimed: string, reservedBy?: string): string {
   return `
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
       select order_id, user_id, id from new_record
@@ -148,16 +151,43 @@ function reserveOrdersSql(isClaimed: string): string {
           where other.order_prefix = any(array[${prefixesSql("new_record.order_id")}])
             and other.user_id <> new_record.user_id and other.revoked_at is null)
       order by order_id
-      -- Only a failed record frees its order id, and only for the same user. The record's user is
+      -- Only a failed record frees its order id, and only for the same user; the order ids of a
+      -- checkout stay its own. The record's user is
       -- compared, not that of the order id, so that a stranger's id takes as long as one's own.
       on conflict (order_id) do update set holder_id = excluded.holder_id
       where exists (select from gateway.payments payment
           where payment.id = taken.holder_id and payment.user_id = excluded.user_id
-            and payment.transaction_status = 'failure')
+            and payment.transaction_status = 'failure' and payment.checkout_id is null)
         or exists (select from gateway.invoices invoice
           where invoice.id = taken.holder_id and invoice.user_id = excluded.user_id
             and invoice.status = 'failed')
+        ${reservedBy ? isReservedForSql(reservedBy) : ""}
       returning holder_id`;
+}
+
+/** An attempt of a checkout is charged with an order id that its checkout has reserved. */
+function isReservedForSql(reservedBy: string): string {
+  return `or exists (select from new_record
+          where new_record.order_id = excluded.order_id
+            and new_record.${reservedBy} = taken.holder_id)`;
+}
+
+/** Reserves all of the order ids, or returns false: some are in use. Roll back then. */
+export async function reserveOrderIds(
+  sql: Sql,
+  { id, user_id }: { id: string; user_id: string },
+  orderIds: string[],
+): Promise<boolean> {
+  const statement = new Statement();
+  const records = orderIds.map((order_id) => ({ order_id, user_id, id }));
+  const rows = `json_to_recordset(${statement.json(records)}) as row(
+        order_id text, user_id text, id uuid)`;
+  const reserved = await statement.run(
+    sql,
+    `with new_record as (select * from ${rows}), ordered as (${reserveOrdersSql("true")})
+    select * from ordered`,
+  );
+  return reserved.length === orderIds.length;
 }
 
 /** The beginnings of an order id that can be the prefix of a user. */

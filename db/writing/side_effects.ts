@@ -1,6 +1,6 @@
 /**
  * Writes a record together with the rows that follow from the change, in one statement: history,
- * events, refunds, subscription charges, notifications and jobs. The publisher writes the
+ * events, refunds, subscription charges, attempts, notifications and jobs. The publisher writes the
  * deliveries of the events later (`db/events/publication.ts`).
  */
 
@@ -13,6 +13,7 @@ import {
   NOTIFICATION_COLUMNS,
   NOTIFICATION_TYPES,
 } from "../payments/notifications.ts";
+import { ATTEMPT_COLUMNS, type CheckoutAttempt } from "../records/attempts.ts";
 import { type GatewayRefund, REFUND_COLUMNS } from "../payments/payments.ts";
 import { HISTORY_COLUMNS, type NewHistory } from "../records/records.ts";
 import { type ColumnType, Statement, type StatementOptions } from "../records/statement.ts";
@@ -24,6 +25,8 @@ export interface SideEffects {
   refunds: GatewayRefund[];
   /** New charges of a subscription. */
   charges: SubscriptionCharge[];
+  /** New or changed attempts of a checkout. */
+  attempts: CheckoutAttempt[];
   /** The notifications that reported the change, with their results. */
   notifications: GatewayNotification[];
   /** Jobs whose subject is the record, or whose payload names the record as `payment_id`. */
@@ -88,6 +91,12 @@ const TABLES = {
     types: null,
     suffix: "",
   },
+  checkout_attempts: {
+    recordId: "checkout_id",
+    columns: ATTEMPT_COLUMNS,
+    types: null,
+    suffix: overwriteMutable(ATTEMPT_COLUMNS),
+  },
   notifications: {
     recordId: "payment_id",
     columns: NOTIFICATION_COLUMNS,
@@ -118,6 +127,7 @@ function buildSideEffects(statement: Statement, writes: readonly SideEffects[]):
     ...events.length > 0 ? [...insertRows(statement, "events", events), WITH_OUTBOX] : [],
     ...insertRows(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
     ...insertRows(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
+    ...insertRows(statement, "checkout_attempts", writes.flatMap(({ attempts }) => attempts)),
     ...insertRows(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),
     ...jobs.length > 0
       ? [`with_jobs as (${insertJobsSql(statement, jobs, IS_JOB_OF_CHANGED)})`]
@@ -175,12 +185,13 @@ export async function writeWithSideEffects(
 
 /** The statement would leave out a row of another record, or write it with that record. */
 function requireOwnRows(write: SideEffects & { record: { id: string } }): void {
-  const { record, history, events, refunds, charges, notifications, jobs } = write;
+  const { record, history, events, refunds, charges, attempts, notifications, jobs } = write;
   const owners = [
     ...history.map(({ resource_id }) => resource_id),
     ...events.map(({ resource_id }) => resource_id),
     ...refunds.map(({ payment_id }) => payment_id),
     ...charges.map(({ subscription_id }) => subscription_id),
+    ...attempts.map(({ checkout_id }) => checkout_id),
     ...notifications.map(({ payment_id }) => payment_id),
     ...jobs.map(({ payload, subject_id }) => (payload as JobPayload).payment_id ?? subject_id),
   ];

@@ -2,12 +2,14 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Example } from "../../core/fields/response.ts";
+import { CHECKOUTS } from "../checkouts/examples.ts";
 import { INVOICES } from "../invoices/examples.ts";
 import type { EVENT_NAMES } from "../../core/events/names.ts";
 import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
 import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
 import type {
+  CheckoutEventSchema,
   EventSchema,
   InvoiceEventSchema,
   PaymentEventSchema,
@@ -24,6 +26,9 @@ const SEQUENCES: Record<string, number> = {
   payment_failed: 1,
   payment_refunded: 3,
   invoice_created: 1,
+  checkout_completed: 1,
+  checkout_expired: 1,
+  checkout_cancelled: 1,
   subscription_created: 1,
   webhook_endpoint_disabled: 1,
   webhook_endpoint_tested: 0,
@@ -99,6 +104,21 @@ const SUBSCRIPTION_EVENTS = {
   },
 };
 
+const CHECKOUT_EVENTS = {
+  checkout_completed: {
+    summary: "Checkout paid",
+    value: checkout("checkout_completed", CHECKOUTS.paid_checkout),
+  },
+  checkout_expired: {
+    summary: "Checkout not paid in time",
+    value: checkout("checkout_expired", CHECKOUTS.expired_checkout),
+  },
+  checkout_cancelled: {
+    summary: "Checkout cancelled",
+    value: checkout("checkout_cancelled", CHECKOUTS.cancelled_checkout),
+  },
+};
+
 const ENDPOINT_EVENTS = {
   webhook_endpoint_disabled: {
     summary: "Disabled after 24 hours of failures",
@@ -114,6 +134,7 @@ export const EVENTS = {
   ...PAYMENT_EVENTS,
   ...INVOICE_EVENTS,
   ...SUBSCRIPTION_EVENTS,
+  ...CHECKOUT_EVENTS,
   ...ENDPOINT_EVENTS,
 } satisfies Record<typeof EVENT_NAMES[number] | "webhook_endpoint_tested", Example<Event>>;
 
@@ -147,6 +168,15 @@ function subscription(
   more: { notification_id: string | null; payment_id?: string } = { notification_id: null },
 ): z.output<typeof SubscriptionEventSchema> {
   return { ...eventFields(name, value), name, data: { ...value, ...more } };
+}
+
+/** An event has neither the link nor the payment. */
+function checkout(
+  name: z.output<typeof CheckoutEventSchema>["name"],
+  { value }: typeof CHECKOUTS.open_checkout,
+): z.output<typeof CheckoutEventSchema> {
+  const data = { ...value, checkout_url: null, payment: null, notification_id: null };
+  return { ...eventFields(name, value), name, data };
 }
 
 function endpoint(

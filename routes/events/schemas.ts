@@ -2,6 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import {
+  CHECKOUT_EVENT_NAMES,
   INVOICE_EVENT_NAMES,
   PAYMENT_EVENT_NAMES,
   SUBSCRIPTION_EVENT_NAMES,
@@ -11,6 +12,7 @@ import {
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { id, timestamp } from "../../core/fields/response.ts";
 import { InvoiceSchema } from "../../core/invoices/schema.ts";
+import { CheckoutSchema } from "../../core/checkouts/schema.ts";
 import { SubscriptionSchema } from "../../core/subscriptions/schema.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
@@ -74,6 +76,15 @@ export const SubscriptionEventSchema = z.object({
   description: "A change to a subscription.",
 });
 
+export const CheckoutEventSchema = z.object({
+  ...event,
+  name: z.enum(CHECKOUT_EVENT_NAMES).openapi({ description: NAME, example: "checkout_completed" }),
+  sequence,
+  data: z.object({ ...CheckoutSchema.shape, notification_id }).openapi("CheckoutEventData", {
+    description: "The checkout right after the change.",
+  }),
+}).openapi("CheckoutEvent", { description: "A change to a checkout." });
+
 export const WebhookEndpointEventSchema = z.object({
   ...event,
   name: z.enum([...WEBHOOK_EVENT_NAMES, TEST_EVENT_NAME]).openapi({
@@ -99,5 +110,6 @@ export const EventSchema = z.union([
   PaymentEventSchema,
   InvoiceEventSchema,
   SubscriptionEventSchema,
+  CheckoutEventSchema,
   WebhookEndpointEventSchema,
 ]).openapi("Event", { description: "A change to a resource. `name` says what changed." });

@@ -5,6 +5,7 @@ import { EVENT_NAMES, TEST_EVENT_NAME } from "../../core/events/names.ts";
 import type { Router } from "../../http/router.ts";
 import { EVENTS } from "./examples.ts";
 import {
+  CheckoutEventSchema,
   InvoiceEventSchema,
   PaymentEventSchema,
   SubscriptionEventSchema,
@@ -33,6 +34,7 @@ const SCHEMAS = [
   PaymentEventSchema,
   InvoiceEventSchema,
   SubscriptionEventSchema,
+  CheckoutEventSchema,
   WebhookEndpointEventSchema,
 ];
 
@@ -88,6 +90,11 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
     "`data.payment_id`. Happens once per cycle.",
   subscription_disabled: "A subscription was paused.",
   subscription_cancelled: "A subscription was cancelled permanently.",
+  checkout_completed:
+    "A checkout was paid by the payment `data.payment_id`; safe to ship, unless " +
+    "`data.is_late` is true and you have given the goods to someone else. Happens once per checkout.",
+  checkout_expired: "A checkout was not paid in time. Release the stock that you reserved for it.",
+  checkout_cancelled: "You cancelled a checkout.",
   webhook_endpoint_disabled:
     "An endpoint returned 410, or every delivery failed for 24 hours. Its " +
     "deliveries wait until it is enabled again.",

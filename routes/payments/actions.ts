@@ -202,7 +202,7 @@ export function addPaymentActions(router: Router, service: Service): void {
       id,
       requestKey,
     });
-    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
+    return c.json(forCaller(service, callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
@@ -213,7 +213,7 @@ export function addPaymentActions(router: Router, service: Service): void {
       id,
       requestKey,
     });
-    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
+    return c.json(forCaller(service, callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
@@ -232,7 +232,7 @@ export function addPaymentActions(router: Router, service: Service): void {
       { caller: callerOf(c), id, requestKey },
       input,
     );
-    const payment = forCaller(callerOf(c), body.payment);
+    const payment = forCaller(service, callerOf(c), body.payment);
     return c.json({ ...body, payment }, 200, replayHeader(isReplayed));
   });
   router.openapi(captureRoute, async (c) => {
@@ -244,6 +244,6 @@ export function addPaymentActions(router: Router, service: Service): void {
       { caller: callerOf(c), id, requestKey },
       input,
     );
-    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
+    return c.json(forCaller(service, callerOf(c), body), 200, replayHeader(isReplayed));
   });
 }

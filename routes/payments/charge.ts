@@ -101,7 +101,10 @@ export function createChargeRoutes(service: Service): Router {
     const requestKey = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await createCharge(service, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
-    return c.json(forCaller(callerOf(c), body), 201, { Location, ...replayHeader(isReplayed) });
+    return c.json(forCaller(service, callerOf(c), body), 201, {
+      Location,
+      ...replayHeader(isReplayed),
+    });
   });
   return router;
 }

@@ -85,7 +85,7 @@ export function createReviewRoutes(service: Service): Router {
       id,
       requestKey,
     });
-    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
+    return c.json(forCaller(service, callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(denyRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
@@ -96,7 +96,7 @@ export function createReviewRoutes(service: Service): Router {
       id,
       requestKey,
     });
-    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
+    return c.json(forCaller(service, callerOf(c), body), 200, replayHeader(isReplayed));
   });
   return router;
 }

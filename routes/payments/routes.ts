@@ -122,12 +122,15 @@ export function createPaymentRoutes(service: Service): Router {
   addPaymentList(router, service);
   router.openapi(readRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    return c.json(forCaller(callerOf(c), await readPayment(service, callerOf(c), id)), 200);
+    return c.json(
+      forCaller(service, callerOf(c), await readPayment(service, callerOf(c), id)),
+      200,
+    );
   });
   router.openapi(checkStatusRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const { payment, gateway_response } = await getStatus(service, callerOf(c), id);
-    return c.json({ payment: forCaller(callerOf(c), payment), gateway_response }, 200);
+    return c.json({ payment: forCaller(service, callerOf(c), payment), gateway_response }, 200);
   });
   addPaymentActions(router, service);
   return router;

@@ -102,6 +102,25 @@ const EXAMPLES = {
       value: created("subscription", "active"),
     },
   },
+  checkout: {
+    created_checkout: {
+      summary: "A checkout that was created and is not paid yet, as staff see it",
+      value: {
+        resource: "checkout",
+        id: PAYMENT_ID,
+        is_complete: true,
+        entries: [
+          transitionEntry("2026-03-05T04:12:09.114Z", null, {
+            from_status: null,
+            to_status: "open",
+            fraud_status: null,
+            source: "create",
+            actor: ACTOR,
+          }),
+        ],
+      },
+    },
+  },
 } satisfies Record<Timeline["resource"], Examples<Timeline>>;
 
 function created(resource: "invoice" | "subscription", status: string): Timeline {
@@ -130,11 +149,17 @@ const INCLUDED = "transitions with their source (and, for staff and viewers, who
 const DESCRIPTIONS = {
   payment: `Returns what happened to the payment, oldest first: ${INCLUDED}.`,
   invoice: `Returns what happened to the invoice and its payments, oldest first: ${INCLUDED}.`,
+  checkout: `Returns what happened to the checkout and its payments, oldest first: ${INCLUDED}.`,
   subscription:
     `Returns what happened to the subscription and its payments, oldest first: ${INCLUDED}.`,
 };
 
-const NAMES = { payment: "Payment", invoice: "Invoice", subscription: "Subscription" };
+const NAMES = {
+  payment: "Payment",
+  invoice: "Invoice",
+  subscription: "Subscription",
+  checkout: "Checkout",
+};
 
 function timelineRoute(resource: Timeline["resource"]) {
   return createRoute({
@@ -161,7 +186,7 @@ function timelineRoute(resource: Timeline["resource"]) {
 
 export function createTimelineRoutes(service: Service): Router {
   const router = createRouter();
-  for (const resource of ["payment", "invoice", "subscription"] as const) {
+  for (const resource of ["payment", "invoice", "subscription", "checkout"] as const) {
     router.openapi(timelineRoute(resource), async (c) => {
       const id = parsePathId(c.req.valid("param").pk);
       return c.json(await readTimeline(service, callerOf(c), resource, id), 200);

@@ -100,7 +100,7 @@ export const TimelineEntrySchema = z.object({
     example: "transition",
   }),
   payment_id: nullableId(
-    "The payment that the entry is about; null if it is about the invoice or subscription itself, " +
+    "The payment that the entry is about; null if it is about the invoice, subscription or checkout itself, " +
       "or if a notification matched no payment.",
     "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   ),
@@ -117,7 +117,7 @@ export const TimelineEntrySchema = z.object({
 }).openapi("TimelineEntry", { description: "One thing that happened." });
 
 export const TimelineSchema = z.object({
-  resource: z.enum(["payment", "invoice", "subscription"]).openapi({
+  resource: z.enum(["payment", "invoice", "subscription", "checkout"]).openapi({
     description: "Kind of resource.",
     example: "payment",
   }),

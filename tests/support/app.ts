@@ -12,6 +12,8 @@ import {
 import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
+import { createLinks } from "../../core/secrets/links.ts";
+import { ensureLinkSecret } from "../../db/access/link_secret.ts";
 import { createEventWaker } from "../../core/events/waker.ts";
 import {
   createEventStreams,
@@ -177,6 +179,10 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock,
     events,
+    links: createLinks(
+      await opened.query(ensureLinkSecret),
+      () => config.publicUrl,
+    ),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
   const handlers = events.close();

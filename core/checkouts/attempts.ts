@@ -1,0 +1,225 @@
+/**
+ * The customer's choice of a method. At most one attempt may be payable at any moment: before
+ * another is charged, the gateway has to confirm that the one before it is closed.
+ */
+
+import {
+  type CheckoutAttempt,
+  type GatewayCheckout,
+  revokeOrderId,
+} from "../../db/billing/checkouts.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import { ServiceError } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { cancelPayment, expirePayment } from "../payments/actions.ts";
+import { createCharge } from "../payments/charge.ts";
+import { type ChargeInput, ChargeSchema } from "../payments/charge_input.ts";
+import type { Service } from "../service.ts";
+import {
+  changeCheckout,
+  customerOf,
+  readCheckoutPayments,
+  settleLaterJob,
+} from "./checkout_record.ts";
+import { orderIdOf } from "./create.ts";
+import { expirySeconds, isMethod, type MethodId, METHODS, offeredMethods } from "./methods.ts";
+import { MAX_ATTEMPTS } from "./schema.ts";
+import { settle } from "./settle.ts";
+import { isInProcess, isPayable, isRunning, openAttempt, paymentsOf } from "./states.ts";
+
+export type Choice =
+  /** The customer can pay, or the state of the checkout says why not. */
+  | { type: "done"; checkout: GatewayCheckout }
+  /** The gateway has not confirmed yet that the earlier attempt is closed, or the new one made. */
+  | { type: "waiting"; checkout: GatewayCheckout }
+  /** The gateway refused the method, or the customer's phone number. */
+  | { type: "refused"; checkout: GatewayCheckout; method: MethodId; problem: ServiceError };
+
+/**
+ * Closes the open attempt, if it is of another method, and starts one with this method. Can be
+ * repeated: it continues where an interrupted call stopped.
+ */
+export async function chooseMethod(
+  service: Service,
+  known: GatewayCheckout,
+  method: MethodId,
+  phone: string | null,
+): Promise<Choice> {
+  const current = await settle(service, known, "choose");
+  const open = openAttempt(current);
+  if (!isRunning(current)) return { type: "done", checkout: current };
+  if (open && (open.method !== method || open.is_closing)) {
+    const closed = await closeOpenAttempt(service, current);
+    if (openAttempt(closed)) return { type: "waiting", checkout: closed };
+    return await startAttempt(service, closed, method, phone);
+  }
+  return await startAttempt(service, current, method, phone);
+}
+
+/** Writes the attempt before it is charged, so that a crash in between leaves a trace of it. */
+async function startAttempt(
+  service: Service,
+  known: GatewayCheckout,
+  method: MethodId,
+  phone: string | null,
+): Promise<Choice> {
+  const checkout = await changeCheckout(service, known, (current) => {
+    const now = new Date(service.clock());
+    const number = current.attempts.length + 1;
+    const canStart = current.status === "open" && openAttempt(current) === null &&
+      number <= MAX_ATTEMPTS && offeredMethods(current, now.getTime()).includes(method);
+    if (!canStart) return null;
+    const attempt: CheckoutAttempt = {
+      id: newId(now),
+      checkout_id: current.id,
+      number,
+      method,
+      order_id: orderIdOf(current, number),
+      is_closing: false,
+      closed_at: null,
+      result: null,
+      created_at: now,
+    };
+    return { attempts: [attempt], jobs: [settleLaterJob(current, now)] };
+  });
+  const attempt = openAttempt(checkout);
+  // Another device has chosen a method at the same moment, or the checkout has ended.
+  if (!attempt || attempt.method !== method) return { type: "done", checkout };
+  return await chargeAttempt(service, checkout, attempt, phone);
+}
+
+/** Charges with the attempt's id as idempotency key: a repeated call continues the first one. */
+async function chargeAttempt(
+  service: Service,
+  checkout: GatewayCheckout,
+  attempt: CheckoutAttempt,
+  phone: string | null,
+): Promise<Choice> {
+  const method = attempt.method as MethodId;
+  const bodyHash = new TextEncoder().encode(attempt.id);
+  const requestKey = { key: attempt.id, scope: "checkout attempt", bodyHash };
+  try {
+    const input = chargeOf(checkout, attempt, phone, service.clock());
+    await createCharge(service, customerOf(checkout), input, requestKey);
+    return { type: "done", checkout: await settle(service, checkout, "choose") };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const settled = await settle(service, checkout, "choose");
+    if (openAttempt(settled)) return { type: "waiting", checkout: settled };
+    const refused = await rememberRefusal(service, settled, method, error);
+    return { type: "refused", checkout: refused, method, problem: error };
+  }
+}
+
+/** A method that the gateway refuses is not offered again; a wrong phone number can be mended. */
+async function rememberRefusal(
+  service: Service,
+  checkout: GatewayCheckout,
+  method: MethodId,
+  problem: ServiceError,
+): Promise<GatewayCheckout> {
+  if (problem.members.outcome !== "refused" || METHODS[method].needsPhone) return checkout;
+  return await changeCheckout(
+    service,
+    checkout,
+    ({ refused_payments }) =>
+      refused_payments.includes(method)
+        ? null
+        : { set: { refused_payments: [...refused_payments, method] } },
+  );
+}
+
+function chargeOf(
+  checkout: GatewayCheckout,
+  { method: id, order_id }: CheckoutAttempt,
+  phone: string | null,
+  now: number,
+): ChargeInput & { checkout_id: string } {
+  const method = id as MethodId;
+  const seconds = expirySeconds(method, checkout, now);
+  const customer = { ...checkout.customer_details, ...phone !== null && { phone } };
+  const parsed = ChargeSchema.parse({
+    ...METHODS[method].charge,
+    gross_amount: checkout.gross_amount,
+    order_id,
+    customer_details: Object.keys(customer).length > 0 ? customer : undefined,
+    item_details: checkout.item_details ?? undefined,
+    metadata: checkout.metadata ?? undefined,
+    custom_fields: checkout.custom_fields ?? undefined,
+    custom_expiry: seconds === null ? undefined : { expiry_duration: seconds, unit: "second" },
+  });
+  return { ...parsed, checkout_id: checkout.id };
+}
+
+/**
+ * Closes the attempt that may be payable. It stays open in the result if the gateway does not
+ * confirm that; a job goes on then.
+ */
+export async function closeOpenAttempt(
+  service: Service,
+  known: GatewayCheckout,
+): Promise<GatewayCheckout> {
+  const marked = await changeCheckout(service, known, (current) => {
+    const attempt = openAttempt(current);
+    if (!attempt || attempt.is_closing) return null;
+    const jobs = [settleLaterJob(current, new Date(service.clock()))];
+    return { attempts: [{ ...attempt, is_closing: true }], jobs };
+  });
+  const attempt = openAttempt(marked);
+  if (!attempt) return marked;
+  await closeAtGateway(service, marked, attempt);
+  return await settle(service, marked, "close");
+}
+
+/** Does nothing if the gateway cannot be asked now, or if the attempt has to end by itself. */
+async function closeAtGateway(
+  service: Service,
+  checkout: GatewayCheckout,
+  attempt: CheckoutAttempt,
+): Promise<void> {
+  const payments = paymentsOf(attempt, await readCheckoutPayments(service, checkout));
+  if (payments.length === 0) {
+    await closeWithoutPayment(service, checkout, attempt);
+    return;
+  }
+  for (const payment of payments.filter(isPayable)) {
+    await closePayment(service, checkout, attempt, payment);
+  }
+}
+
+/** An attempt without a payment was not sent, and now it cannot be sent any more. */
+async function closeWithoutPayment(
+  service: Service,
+  checkout: GatewayCheckout,
+  attempt: CheckoutAttempt,
+): Promise<void> {
+  const isRevoked = await service.database.query(
+    (sql) => revokeOrderId(sql, attempt),
+    "revoke order id",
+  );
+  if (!isRevoked) return;
+  await changeCheckout(service, checkout, (current) => {
+    const open = openAttempt(current);
+    if (open?.id !== attempt.id) return null;
+    return { attempts: [{ ...open, closed_at: new Date(service.clock()) }] };
+  });
+}
+
+async function closePayment(
+  service: Service,
+  checkout: GatewayCheckout,
+  { method }: CheckoutAttempt,
+  payment: GatewayPayment,
+): Promise<void> {
+  const closing = isMethod(method) ? METHODS[method].closing : "wait";
+  // The bank or the fraud review decides about it; nothing can be changed meanwhile.
+  if (closing === "wait" || isInProcess(payment)) return;
+  const close = closing === "cancel" ? cancelPayment : expirePayment;
+  const request = { caller: customerOf(checkout), id: payment.id, requestKey: null };
+  try {
+    await close(service, request);
+  } catch (error) {
+    // Paid meanwhile, or the gateway gave no usable answer: the payment's state says which.
+    if (!(error instanceof ServiceError)) throw error;
+  }
+}

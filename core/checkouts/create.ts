@@ -1,0 +1,135 @@
+/** `createCheckout`: stores a checkout and reserves the order ids of its attempts. */
+
+import { type GatewayCheckout, insertCheckout } from "../../db/billing/checkouts.ts";
+import { reserveOrderIds } from "../../db/writing/record_writes.ts";
+import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
+import { requireOrderPrefix } from "../auth/order_prefix.ts";
+import { invalidField, ServiceError } from "../errors.ts";
+import { changeOnce } from "../idempotency/change_once.ts";
+import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
+import { newId } from "../ids.ts";
+import type { Service } from "../service.ts";
+import { type CheckoutInput, MAX_ATTEMPTS } from "./schema.ts";
+import { type CheckoutView, viewCheckout } from "./views.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+const DEFAULT_MS = DAY_MS;
+const SHORTEST_MS = 2 * MINUTE_MS;
+const LONGEST_MS = 30 * DAY_MS;
+
+export async function createCheckout(
+  service: Service,
+  caller: Caller,
+  input: CheckoutInput,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<CheckoutView>> {
+  refuseViewers(caller);
+  requirePublicUrl(service);
+  requireOrderPrefix(caller, input);
+  requireReturnUrls(service, input);
+  await requireExpiry(service, caller, input, requestKey);
+  const checkout = newCheckout(input, caller, new Date(service.clock()));
+  const changed = await changeOnce(service, caller, requestKey, async (sql) => {
+    if (!await reserveOrderIds(sql, checkout, orderIdsOf(checkout))) throw orderIdInUse(checkout);
+    await insertCheckout(sql, checkout);
+    const view = viewCheckout(checkout);
+    return { result: view, reply: { body: view } };
+  }, "insert checkout");
+  return "result" in changed
+    ? { body: changed.result, isReplayed: false }
+    : { body: changed.replayed as CheckoutView, isReplayed: true };
+}
+
+function newCheckout(input: CheckoutInput, caller: Caller, now: Date): GatewayCheckout {
+  const id = newId(now);
+  const expires_at = input.expires_at ?? new Date(now.getTime() + DEFAULT_MS);
+  return {
+    id,
+    user_id: caller.userId,
+    // Ends in a letter, like that of a charge: the signature of a notification needs it.
+    order_id: input.order_id ?? `${caller.orderPrefix ?? ""}${id}-c`,
+    status: "open",
+    gross_amount: input.gross_amount,
+    currency: "IDR",
+    item_details: input.item_details ?? null,
+    customer_details: input.customer_details ?? null,
+    enabled_payments: input.enabled_payments ?? null,
+    refused_payments: [],
+    finish_url: input.finish_url ?? null,
+    cancel_url: input.cancel_url ?? null,
+    language: input.language ?? null,
+    metadata: input.metadata ?? null,
+    custom_fields: input.custom_fields ?? null,
+    expires_at,
+    ended_at: null,
+    payment_id: null,
+    extra_payment_id: null,
+    is_late: false,
+    check_at: expires_at,
+    created_by: actorOf(caller),
+    event_count: 0,
+    version: 0,
+    created_at: now,
+    updated_at: now,
+    attempts: [],
+  };
+}
+
+/** Attempt 1 has the order id itself, the others a tilde and their number. */
+export function orderIdOf({ order_id }: Pick<GatewayCheckout, "order_id">, number: number): string {
+  return number === 1 ? order_id : `${order_id}~${number}`;
+}
+
+function orderIdsOf(checkout: GatewayCheckout): string[] {
+  return Array.from({ length: MAX_ATTEMPTS }, (_, index) => orderIdOf(checkout, index + 1));
+}
+
+function orderIdInUse({ order_id }: GatewayCheckout): ServiceError {
+  return new ServiceError("duplicate_order", {
+    detail:
+      `The order id ${order_id}, or one of ${order_id}~2 to ~${MAX_ATTEMPTS}, is already in ` +
+      "use. Send another order_id.",
+    members: { order_id, outcome: "refused" },
+  });
+}
+
+/** The page's address cannot be taken from a request: its Host header can be forged. */
+function requirePublicUrl({ links }: Service): void {
+  if (links.publicUrl() !== null) return;
+  throw new ServiceError("unavailable", {
+    detail: "Checkouts need the address of this service: set PUBLIC_URL, for example to " +
+      "https://pay.shop.example, and restart the service.",
+    members: { setting: "PUBLIC_URL" },
+    isExpected: true,
+  });
+}
+
+/** The customer is sent to these addresses, so they have to be encrypted. */
+function requireReturnUrls(
+  { acceptDevelopmentKeys }: Service,
+  { finish_url, cancel_url }: CheckoutInput,
+): void {
+  for (const [name, text] of Object.entries({ finish_url, cancel_url })) {
+    const url = text === undefined ? null : URL.parse(text);
+    if (!url || url.protocol === "https:") continue;
+    const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+    if (acceptDevelopmentKeys && url.protocol === "http:" && isLoopback) continue;
+    throw invalidField(name, "must begin with https://");
+  }
+}
+
+/** Checked before the key is claimed: a repeated request gets its stored reply. */
+async function requireExpiry(
+  service: Service,
+  caller: Caller,
+  { expires_at }: CheckoutInput,
+  requestKey: RequestKey | null,
+): Promise<void> {
+  if (!expires_at) return;
+  const left = expires_at.getTime() - service.clock();
+  if (left >= SHORTEST_MS && left <= LONGEST_MS) return;
+  if (requestKey && await isKeyUsed(service, caller, requestKey)) return;
+  throw invalidField("expires_at", "must be from 2 minutes to 30 days in the future");
+}

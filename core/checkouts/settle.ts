@@ -1,0 +1,50 @@
+/** `settle`: brings a checkout to the state that its payments and the time demand. */
+
+import type { GatewayCheckout } from "../../db/billing/checkouts.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { Change } from "../records/record.ts";
+import type { Service } from "../service.ts";
+import { changeCheckout, readCheckoutPayments, settleLaterJob } from "./checkout_record.ts";
+import { eventsOf, isRunning, outcomeOf } from "./states.ts";
+
+/** `source`: what caused it, for the history. */
+export async function settle(
+  service: Service,
+  known: GatewayCheckout,
+  source: string,
+): Promise<GatewayCheckout> {
+  const payments = await readCheckoutPayments(service, known);
+  return await changeCheckout(
+    service,
+    known,
+    (current) => decide(current, payments, new Date(service.clock()), source),
+  );
+}
+
+function decide(
+  checkout: GatewayCheckout,
+  payments: readonly GatewayPayment[],
+  now: Date,
+  source: string,
+): Change<GatewayCheckout> | null {
+  const { status, paid, extra, ended, isOpen } = outcomeOf(checkout, payments, now);
+  const isNew = status !== checkout.status;
+  const isExtraNew = extra !== null && checkout.extra_payment_id === null;
+  if (!isNew && !isExtraNew && ended.length === 0) return null;
+  const isOver = status === "paid" || status === "expired";
+  return {
+    attempts: ended,
+    set: {
+      ...isNew && isOver && { ended_at: now },
+      ...isNew && status === "paid" && {
+        payment_id: paid!.id,
+        is_late: !isRunning(checkout) || paid!.paid_at! > checkout.expires_at,
+      },
+      ...isExtraNew && { extra_payment_id: extra.id },
+      ...isOver && { check_at: null },
+    },
+    // Another attempt of a paid checkout must not stay payable.
+    jobs: isOver && isOpen ? [{ ...settleLaterJob(checkout, now), run_at: now }] : [],
+    ...isNew && { transition: { to: { status, fraud: null }, events: eventsOf(status), source } },
+  };
+}
