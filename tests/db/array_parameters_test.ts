@@ -93,6 +93,7 @@ function settle(previous: GatewayPayment, index: number): RecordWrite<GatewayPay
     notifications: [notification],
     refunds: [],
     charges: [],
+    attempts: [],
     jobs: [],
     key: null,
   };

@@ -144,6 +144,7 @@ const UPDATE = {
   events: [],
   refunds: [],
   charges: [],
+  attempts: [],
   notifications: [],
   jobs: [],
   key: null,

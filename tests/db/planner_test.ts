@@ -415,6 +415,7 @@ const NO_SIDE_EFFECTS = {
   events: [],
   refunds: [],
   charges: [],
+  attempts: [],
   notifications: [],
   jobs: [],
   key: null,
