@@ -5,13 +5,14 @@ import { PROJECT } from "./support/project.ts";
 
 /**
  * The layers, from top to bottom. A file imports only from its own top folder and from lower
- * layers: so the console and the routes of the API share only `http/` and what is below it.
+ * layers: so the console, the payment page and the routes of the API share only
+ * `http/` and what is below it.
  */
 const LAYERS = [
   ["main.ts"],
   ["commands"],
   ["app.ts"],
-  ["console", "routes"],
+  ["console", "pay", "routes"],
   ["http"],
   ["pages"],
   ["openapi"],
@@ -31,6 +32,7 @@ const CORE_LAYERS = [
   ["tasks"],
   ["reports"],
   ["handlers"],
+  ["checkouts"],
   ["notifications", "webhooks"],
   ["invoices", "subscriptions", "checkouts"],
   ["payments"],

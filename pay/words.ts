@@ -1,0 +1,353 @@
+/** The texts of the payment page. The English ones define the type of the others. */
+
+import type { Language } from "./format.ts";
+
+const ENGLISH = {
+  languageName: "English",
+  languages: "Language",
+  skip: "Skip to payment",
+  titleOf: (heading: string, shop: string) => `${heading} · ${shop}`,
+
+  total: "Total",
+  order: "Order",
+  orderFor: "For",
+  orderDetails: "Order details",
+  units: { million: "million", billion: "billion" },
+
+  copy: "Copy",
+  copied: "Copied",
+  copyOf: (label: string) => `Copy ${label.toLowerCase()}`,
+  payBefore: "Pay before",
+  timeLeft: "Time left",
+  days: "d",
+
+  choose: {
+    title: "How would you like to pay?",
+    groups: {
+      qr: "QRIS and e-wallets",
+      bank: "Bank transfer",
+      store: "Pay at a store",
+      later: "Pay later",
+    },
+    hints: {
+      qris: "Any bank or e-wallet app",
+      bank: "Virtual account",
+      echannel: "Livin’ by Mandiri or ATM",
+      indomaret: "Cash, at any Indomaret",
+      alfamart: "Cash, at Alfamart, Alfamidi or Dan+Dan",
+      later: "In instalments",
+    },
+    between: (min: string, max: string) => `${min} – ${max}`,
+    from: (min: string) => `From ${min}`,
+    upTo: (max: string) => `Up to ${max}`,
+    isLast: "Can’t be changed once chosen",
+    none: "There is no way to pay this amount here.",
+    noneHelp: (shop: string) => `Please contact ${shop}.`,
+    phone: "Phone number of your OVO account",
+    phoneHelp: "Keep your phone at hand: OVO will ask you to confirm there.",
+    phoneUnknown: "This number has no OVO account. Please check it.",
+    withOvo: "Pay with OVO",
+  },
+  notices: {
+    method_refused: (method: string) =>
+      `${method} isn’t available at the moment. Please choose another way to pay.`,
+    method_failed: (method: string) =>
+      `Your ${method} payment didn’t go through. Try again, or choose another way to pay.`,
+    attempt_expired: (method: string) =>
+      `The time to pay with ${method} has run out. Please choose again.`,
+    phone_unknown: (method: string) =>
+      `We couldn’t find an ${method} account with that number. Check it, or choose another way.`,
+    closed: (method: string) =>
+      `Your ${method} payment was closed. Please don’t use its number or code any more.`,
+  },
+  aMethod: "previous",
+
+  waiting: {
+    starting: (method: string) => `Preparing your ${method} payment`,
+    startingHelp: "This usually takes a few seconds.",
+    closing: (method: string) => `Closing your ${method} payment`,
+    closingHelp:
+      "You can choose another way to pay in a moment. Please don’t pay with the old number or code.",
+  },
+  processing: {
+    title: "We’re processing your payment",
+    help: "There is nothing more for you to do. You will see the result here.",
+    helpWith: (method: string) => `${method} is confirming your payment.`,
+  },
+
+  pay: {
+    bank: (bank: string) => `Transfer to ${bank}`,
+    bill: "Pay with Mandiri",
+    scan: "Scan to pay",
+    wallet: (wallet: string) => `Pay with ${wallet}`,
+    ovo: "Confirm in the OVO app",
+    store: (store: string) => `Pay at ${store}`,
+    later: (name: string) => `Continue with ${name}`,
+  },
+  vaNumber: "Virtual account number",
+  billerCode: "Company code",
+  billKey: "Payment code",
+  paymentCode: "Payment code",
+  amount: "Amount",
+  exactAmount: "Transfer exactly this amount.",
+  howToPay: "How to pay",
+  channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
+  qrLabel: "QR code of this payment",
+  saveQr: "Save QR code",
+  qrTooLong: "The QR code can’t be shown. Please choose another way to pay.",
+  qrisSteps: [
+    "Open any bank or e-wallet app and choose *Scan* or *QRIS*.",
+    "Scan this code. On the same phone: save it, then pick it from your gallery in the app.",
+    "Check the shop and the amount, then confirm.",
+  ],
+  openApp: (wallet: string) => `Open ${wallet}`,
+  onThisPhone: (wallet: string) => `Have ${wallet} on this device?`,
+  orScan: "Or scan with another phone",
+  scanWith: (wallet: string) => `Scan this code with the ${wallet} app.`,
+  scanWithCamera: (wallet: string) => `Scan with your phone’s camera to open ${wallet}.`,
+  appHelp: (wallet: string) => `Confirm in ${wallet}, then come back to this page.`,
+  useAPhone: (wallet: string) =>
+    `Open this page on the phone that has ${wallet}, or choose another way to pay.`,
+  ovoSteps: [
+    "Open the *OVO* app. A payment request is waiting there.",
+    "Check the shop and the amount.",
+    "Confirm within one minute.",
+  ],
+  ovoHelp: "No request? Open the notifications in the app (the bell).",
+  storeSteps: (store: string, shop: string) => [
+    `Go to any ${store}.`,
+    `Tell the cashier: *“I’d like to pay for an online order from ${shop}, through Midtrans.”*`,
+    "Show or read out the payment code.",
+    "Pay, and keep the receipt.",
+  ],
+  storeNames: { indomaret: "Indomaret", alfamart: "Alfamart, Alfamidi or Dan+Dan" },
+  laterHelp: (name: string) =>
+    `You’ll choose your instalments on ${name}’s own page, then come back here.`,
+  continueTo: (name: string) => `Continue to ${name}`,
+  missing: "The details of this payment aren’t available yet.",
+
+  waitingForYou: "Waiting for your payment",
+  updatesItself: "This page updates by itself as soon as you have paid.",
+  comeBack: "You can close this page and open the same link again, on any device.",
+  havePaid: "I have paid",
+  checkAgain: "Check again",
+  checking: "Checking…",
+  notYet: "No payment yet. It can take a minute to arrive.",
+  cannotCheck: "No connection. Please try again.",
+  change: "Choose another way to pay",
+  cannotChange: "The way to pay can’t be changed any more.",
+  backTo: (shop: string) => `Back to ${shop}`,
+
+  paid: {
+    title: "Payment received",
+    thanks: (name: string) => `Thank you, ${name}.`,
+    thankYou: "Thank you.",
+    late: (shop: string) =>
+      `Your payment arrived after the deadline. Please ask ${shop} whether your order still goes ahead.`,
+    receipt: "Receipt",
+    paidTo: "Paid to",
+    paidWith: "Paid with",
+    paidAt: "Paid on",
+    reference: "Reference",
+    print: "Print or save receipt",
+    done: "You can close this page.",
+  },
+  expired: {
+    title: "The time to pay has run out",
+    help: "Please don’t pay with the old number or code any more.",
+    next: (shop: string) => `To buy again, place a new order at ${shop}.`,
+    already: "Already paid? It can take a few minutes to arrive. Check again here.",
+  },
+  cancelled: {
+    title: "This payment was cancelled",
+    help: "Please don’t pay with the old number or code any more.",
+    next: (shop: string) => `If you still want to buy, place a new order at ${shop}.`,
+    already: "Already paid? It can take a few minutes to arrive. Check again here.",
+  },
+  failed: {
+    title: "The payment didn’t go through",
+    help: "If money was taken from your account, contact the shop and give them the order number.",
+    next: (shop: string) => `To try again, go back to ${shop}.`,
+    already: "Already paid? It can take a few minutes to arrive. Check again here.",
+  },
+};
+
+export type Words = typeof ENGLISH;
+
+const INDONESIAN: Words = {
+  languageName: "Indonesia",
+  languages: "Bahasa",
+  skip: "Langsung ke pembayaran",
+  titleOf: (heading, shop) => `${heading} · ${shop}`,
+
+  total: "Total",
+  order: "Pesanan",
+  orderFor: "Untuk",
+  orderDetails: "Rincian pesanan",
+  units: { million: "juta", billion: "miliar" },
+
+  copy: "Salin",
+  copied: "Tersalin",
+  copyOf: (label) => `Salin ${label.toLowerCase()}`,
+  payBefore: "Bayar sebelum",
+  timeLeft: "Sisa waktu",
+  days: "hari",
+
+  choose: {
+    title: "Mau bayar pakai apa?",
+    groups: {
+      qr: "QRIS dan e-wallet",
+      bank: "Transfer bank",
+      store: "Bayar di gerai",
+      later: "Bayar nanti",
+    },
+    hints: {
+      qris: "Semua aplikasi bank dan e-wallet",
+      bank: "Virtual account",
+      echannel: "Livin’ by Mandiri atau ATM",
+      indomaret: "Tunai, di semua Indomaret",
+      alfamart: "Tunai, di Alfamart, Alfamidi, atau Dan+Dan",
+      later: "Bisa dicicil",
+    },
+    between: (min, max) => `${min} – ${max}`,
+    from: (min) => `Mulai ${min}`,
+    upTo: (max) => `Sampai ${max}`,
+    isLast: "Tidak bisa diganti setelah dipilih",
+    none: "Belum ada cara bayar untuk jumlah ini.",
+    noneHelp: (shop) => `Silakan hubungi ${shop}.`,
+    phone: "Nomor HP akun OVO Anda",
+    phoneHelp: "Siapkan HP Anda: OVO akan meminta konfirmasi di sana.",
+    phoneUnknown: "Nomor ini belum terdaftar di OVO. Coba periksa lagi.",
+    withOvo: "Bayar dengan OVO",
+  },
+  notices: {
+    method_refused: (method) =>
+      `${method} sedang tidak bisa dipakai. Silakan pilih cara bayar lain.`,
+    method_failed: (method) =>
+      `Pembayaran dengan ${method} tidak berhasil. Coba lagi, atau pilih cara bayar lain.`,
+    attempt_expired: (method) =>
+      `Waktu untuk membayar dengan ${method} sudah habis. Silakan pilih lagi.`,
+    phone_unknown: (method) =>
+      `Nomor itu belum terdaftar di ${method}. Periksa nomornya, atau pilih cara bayar lain.`,
+    closed: (method) =>
+      `Pembayaran ${method} sudah ditutup. Jangan pakai lagi nomor atau kodenya, ya.`,
+  },
+  aMethod: "sebelumnya",
+
+  waiting: {
+    starting: (method) => `Menyiapkan pembayaran ${method}`,
+    startingHelp: "Biasanya hanya beberapa detik.",
+    closing: (method) => `Menutup pembayaran ${method}`,
+    closingHelp:
+      "Sebentar lagi Anda bisa memilih cara bayar lain. Jangan bayar ke nomor atau kode yang lama.",
+  },
+  processing: {
+    title: "Pembayaran Anda sedang diproses",
+    help: "Anda tidak perlu melakukan apa-apa lagi. Hasilnya akan tampil di sini.",
+    helpWith: (method) => `${method} sedang mengonfirmasi pembayaran Anda.`,
+  },
+
+  pay: {
+    bank: (bank) => `Transfer ke ${bank}`,
+    bill: "Bayar lewat Mandiri",
+    scan: "Scan untuk bayar",
+    wallet: (wallet) => `Bayar dengan ${wallet}`,
+    ovo: "Konfirmasi di aplikasi OVO",
+    store: (store) => `Bayar di ${store}`,
+    later: (name) => `Lanjutkan di ${name}`,
+  },
+  vaNumber: "Nomor virtual account",
+  billerCode: "Kode perusahaan",
+  billKey: "Kode bayar",
+  paymentCode: "Kode pembayaran",
+  amount: "Jumlah",
+  exactAmount: "Transfer persis sejumlah ini.",
+  howToPay: "Cara bayar",
+  channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
+  qrLabel: "Kode QR pembayaran ini",
+  saveQr: "Simpan kode QR",
+  qrTooLong: "Kode QR tidak bisa ditampilkan. Silakan pilih cara bayar lain.",
+  qrisSteps: [
+    "Buka aplikasi bank atau e-wallet apa saja, lalu pilih *Scan* atau *QRIS*.",
+    "Scan kode ini. Kalau di HP yang sama: simpan kodenya, lalu pilih dari galeri di aplikasi.",
+    "Periksa nama toko dan jumlahnya, lalu konfirmasi.",
+  ],
+  openApp: (wallet) => `Buka ${wallet}`,
+  onThisPhone: (wallet) => `Ada ${wallet} di perangkat ini?`,
+  orScan: "Atau scan dengan HP lain",
+  scanWith: (wallet) => `Scan kode ini dengan aplikasi ${wallet}.`,
+  scanWithCamera: (wallet) => `Scan dengan kamera HP untuk membuka ${wallet}.`,
+  appHelp: (wallet) => `Konfirmasi di ${wallet}, lalu kembali ke halaman ini.`,
+  useAPhone: (wallet) =>
+    `Buka halaman ini di HP yang ada ${wallet}-nya, atau pilih cara bayar lain.`,
+  ovoSteps: [
+    "Buka aplikasi *OVO*. Permintaan pembayaran sudah menunggu di sana.",
+    "Periksa nama toko dan jumlahnya.",
+    "Konfirmasi dalam satu menit.",
+  ],
+  ovoHelp: "Belum ada permintaan? Buka notifikasi di aplikasi (ikon lonceng).",
+  storeSteps: (store, shop) => [
+    `Datang ke ${store} mana saja.`,
+    `Bilang ke kasir: *“Mau bayar belanja online di ${shop}, lewat Midtrans.”*`,
+    "Tunjukkan atau sebutkan kode pembayarannya.",
+    "Bayar, lalu simpan struknya.",
+  ],
+  storeNames: { indomaret: "Indomaret", alfamart: "Alfamart, Alfamidi, atau Dan+Dan" },
+  laterHelp: (name) =>
+    `Pilih cicilan Anda di halaman ${name}. Setelah selesai, Anda kembali ke sini.`,
+  continueTo: (name) => `Lanjut ke ${name}`,
+  missing: "Rincian pembayaran ini belum tersedia.",
+
+  waitingForYou: "Menunggu pembayaran Anda",
+  updatesItself: "Halaman ini berubah sendiri begitu pembayaran Anda masuk.",
+  comeBack: "Halaman ini boleh ditutup. Buka lagi lewat link yang sama, di perangkat mana pun.",
+  havePaid: "Saya sudah bayar",
+  checkAgain: "Cek lagi",
+  checking: "Mengecek…",
+  notYet: "Pembayaran belum masuk. Kadang perlu waktu sekitar satu menit.",
+  cannotCheck: "Tidak ada koneksi. Silakan coba lagi.",
+  change: "Ganti cara bayar",
+  cannotChange: "Cara bayar tidak bisa diganti lagi.",
+  backTo: (shop) => `Kembali ke ${shop}`,
+
+  paid: {
+    title: "Pembayaran berhasil",
+    thanks: (name) => `Terima kasih, ${name}.`,
+    thankYou: "Terima kasih.",
+    late: (shop) =>
+      `Pembayaran Anda masuk setelah batas waktu. Tanyakan ke ${shop} apakah pesanan Anda tetap diproses.`,
+    receipt: "Bukti pembayaran",
+    paidTo: "Dibayar ke",
+    paidWith: "Dibayar dengan",
+    paidAt: "Waktu bayar",
+    reference: "Nomor referensi",
+    print: "Cetak atau simpan bukti",
+    done: "Halaman ini boleh ditutup.",
+  },
+  expired: {
+    title: "Waktu pembayaran sudah habis",
+    help: "Jangan bayar lagi ke nomor atau kode yang lama.",
+    next: (shop) => `Kalau masih ingin membeli, buat pesanan baru di ${shop}.`,
+    already: "Sudah bayar? Kadang perlu beberapa menit. Cek lagi di sini.",
+  },
+  cancelled: {
+    title: "Pembayaran ini dibatalkan",
+    help: "Jangan bayar lagi ke nomor atau kode yang lama.",
+    next: (shop) => `Kalau masih ingin membeli, buat pesanan baru di ${shop}.`,
+    already: "Sudah bayar? Kadang perlu beberapa menit. Cek lagi di sini.",
+  },
+  failed: {
+    title: "Pembayaran tidak berhasil",
+    help: "Kalau saldo Anda terpotong, hubungi toko dan sebutkan nomor pesanan Anda.",
+    next: (shop) => `Untuk mencoba lagi, kembali ke ${shop}.`,
+    already: "Sudah bayar? Kadang perlu beberapa menit. Cek lagi di sini.",
+  },
+};
+
+const WORDS = { id: INDONESIAN, en: ENGLISH };
+
+export const LANGUAGES = Object.keys(WORDS) as Language[];
+
+export function wordsOf(language: Language): Words {
+  return WORDS[language];
+}
