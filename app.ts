@@ -14,6 +14,7 @@ import type { Load } from "./core/status/load.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
+import { createPayPages } from "./pay/pay.ts";
 import { createReference } from "./openapi/reference.ts";
 import { createWelcomePages } from "./pages/welcome.ts";
 import { createAuditRoutes } from "./routes/access/audit.ts";
@@ -84,7 +85,7 @@ export interface App {
 /** Has no side effects: opens no port or connection, and reads no environment. */
 export function createApp(options: AppOptions): App {
   const service = withConfig(options);
-  const { basePath, load, log, clock, developmentKey } = service;
+  const { basePath, load, log, clock, developmentKey, trustedProxies } = service;
   const publicRoutes = createPublicRoutes(service);
   const resources = createResources(service);
   const documented = createDocumented([...publicRoutes, ...resources.map(({ router }) => router)]);
@@ -110,6 +111,9 @@ export function createApp(options: AppOptions): App {
     mount(app, basePath, router, { requireCaller: guards[guard], requestChecks });
   }
   app.route(`${basePath}/console/`, createConsole({ ...service, authenticate, rateLimit }));
+  // A limiter of its own: guesses from one address must not stop its other requests.
+  const guesses = createRateLimit(service.config.rateLimit, clock);
+  app.route(`${basePath}/pay/`, createPayPages(service, { limit: guesses, trustedProxies }));
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => refuse(app, c.req.raw));
 

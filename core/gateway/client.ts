@@ -114,6 +114,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Like `accountState`, but asks the gateway if the state is not known yet. */
     verifyAccount,
 
+    /** Without a slash at the end. */
+    baseUrl,
+
     /** The gateway's time now, computed from its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
   };

@@ -17,8 +17,10 @@ import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
 import type { Service } from "../service.ts";
+import { isPending } from "./states.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
 /** Throws `not_found` for a payment of another user, as for one that does not exist. */
@@ -30,6 +32,20 @@ export async function readPayment(
   const payment = await batched(database, paymentReads, { id, owner: ownerFor(caller) });
   if (!payment) throw new ServiceError("not_found");
   return viewPayment(payment);
+}
+
+/** For how long a payment has a page after it has ended. */
+const PAGE_MS = 30 * 24 * 60 * 60 * 1_000;
+
+/** The payment behind a link to its page; null: the link no longer leads to it. */
+export async function readPaymentOfLink(
+  { database, clock }: Service,
+  id: string,
+): Promise<GatewayPayment | null> {
+  const payment = await batched(database, paymentReads, { id, owner: null });
+  if (!payment) return null;
+  const { transaction_status: status, fraud_status: fraud, updated_at } = payment;
+  return isPending({ status, fraud }) || clock() < updated_at.getTime() + PAGE_MS ? payment : null;
 }
 
 /** A missing member matches any value. */

@@ -1,0 +1,211 @@
+/** `/pay/…`: the pages where customers pay. Whoever has the link may use it; there is no session. */
+
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { streamSSE } from "hono/streaming";
+import { readPaymentOfLink } from "../core/payments/read.ts";
+import { chooseMethod, closeOpenAttempt } from "../core/checkouts/attempts.ts";
+import { readCheckoutPayments } from "../core/checkouts/checkout_record.ts";
+import { isMethod } from "../core/checkouts/methods.ts";
+import { fetchQrImage } from "../core/checkouts/qr_image.ts";
+import { findCheckoutOfLink } from "../core/checkouts/read.ts";
+import { settle } from "../core/checkouts/settle.ts";
+import { isPayable, openAttempt, paymentsOf } from "../core/checkouts/states.ts";
+import type { AddressList } from "../core/config/address_list.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { Service } from "../core/service.ts";
+import type { GatewayCheckout } from "../db/billing/checkouts.ts";
+import type { GatewayPayment } from "../db/payments/payments.ts";
+import { clientAddress, type RateLimit } from "../http/middleware/rate_limit.ts";
+import type { AppEnv } from "../http/router.ts";
+import { drawIcon, readScript, readStylesheet } from "./assets.tsx";
+import type { PageModel } from "./model.ts";
+import { PAGE_HEADERS, renderPage } from "./page.tsx";
+import { type PageContext, presentCheckoutPage, presentPaymentPage } from "./present.ts";
+
+export interface PayOptions {
+  /** Limits requests with wrong tokens by their address; customers with a link are not limited. */
+  limit: RateLimit;
+  trustedProxies: AddressList | null;
+}
+
+/** The records behind a link. */
+type Target =
+  | { kind: "checkout"; checkout: GatewayCheckout; payments: GatewayPayment[] }
+  | { kind: "payment"; payment: GatewayPayment };
+
+const MAX_FORM_BYTES = 4_096;
+
+export function createPayPages(service: Service, options: PayOptions): Hono<AppEnv> {
+  const router = new Hono<AppEnv>();
+  router.use("*", async (c, next) => {
+    // The address contains a secret, so neither the log nor metrics see it.
+    c.env.route = "/pay/";
+    await next();
+  });
+  router.use("*", bodyLimit({ maxSize: MAX_FORM_BYTES, onError: tooLarge }));
+  addAssets(router, service);
+  router.get("/:token/", async (c) => {
+    const target = await findTarget(service, options, c);
+    return showPage(c, presentPage(service, c, await settleTarget(service, target)));
+  });
+  router.post("/:token/", async (c) => {
+    const { checkout } = requireCheckout(await findTarget(service, options, c));
+    const { method, phone } = await c.req.parseBody();
+    if (typeof method !== "string" || !isMethod(method)) throw new ServiceError("not_found");
+    await chooseMethod(service, checkout, method, phoneOf(phone));
+    return back(service, c);
+  });
+  router.post("/:token/change/", async (c) => {
+    const { checkout } = requireCheckout(await findTarget(service, options, c));
+    await closeOpenAttempt(service, checkout);
+    return back(service, c);
+  });
+  router.get("/:token/state/", async (c) => {
+    const target = await settleTarget(service, await findTarget(service, options, c));
+    return c.text(presentPage(service, c, target).stateKey, 200, PAGE_HEADERS_OF_TEXT);
+  });
+  router.get("/:token/live/", async (c) => {
+    await findTarget(service, options, c);
+    return live(service, options, c);
+  });
+  router.get("/:token/qr/", async (c) => {
+    const payment = payableOf(await findTarget(service, options, c));
+    const image = payment && await fetchQrImage(service, payment);
+    if (!image) throw new ServiceError("not_found");
+    return c.body(image.bytes, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": image.type });
+  });
+  return router;
+}
+
+const PAGE_HEADERS_OF_TEXT = {
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "no-referrer",
+  "X-Robots-Tag": "noindex, nofollow",
+};
+
+/** The files of all pages. They contain no secret, so browsers may keep them for a while. */
+function addAssets(router: Hono<AppEnv>, { merchant }: Service): void {
+  const headers = (type: string) => ({ "Content-Type": type, "Cache-Control": "max-age=300" });
+  const { name, color } = merchant;
+  router.get(
+    "/pay.css/",
+    async (c) => c.body(await readStylesheet(color), 200, headers("text/css; charset=utf-8")),
+  );
+  router.get(
+    "/pay.js/",
+    async (c) => c.body(await readScript(), 200, headers("text/javascript; charset=utf-8")),
+  );
+  router.get(
+    "/icon.svg/",
+    (c) =>
+      c.body(drawIcon({ name: name ?? "", color, logoPath: null }), 200, headers("image/svg+xml")),
+  );
+}
+
+function tooLarge(): never {
+  throw new ServiceError("payload_too_large");
+}
+
+type PayContext = Context<AppEnv>;
+
+/** Throws `not_found` for a token that this installation did not make, and for a dead link. */
+async function findTarget(
+  service: Service,
+  { limit, trustedProxies }: PayOptions,
+  c: PayContext,
+): Promise<Target> {
+  const found = service.links.read(c.req.param("token") ?? "");
+  if (!found) {
+    limit.count(`address:${clientAddress(c, trustedProxies)}`);
+    throw new ServiceError("not_found");
+  }
+  if (found.kind === "payment") {
+    const payment = await readPaymentOfLink(service, found.id);
+    if (!payment) throw new ServiceError("not_found");
+    return { kind: "payment", payment };
+  }
+  const checkout = await findCheckoutOfLink(service, found.id);
+  if (!checkout) throw new ServiceError("not_found");
+  return { kind: "checkout", checkout, payments: await readCheckoutPayments(service, checkout) };
+}
+
+/** The page is right even if the job that follows a change of a payment is late. */
+async function settleTarget(service: Service, target: Target): Promise<Target> {
+  if (target.kind === "payment") return target;
+  return { ...target, checkout: await settle(service, target.checkout, "page") };
+}
+
+function requireCheckout(target: Target) {
+  if (target.kind === "checkout") return target;
+  throw new ServiceError("not_found");
+}
+
+function payableOf(target: Target): GatewayPayment | null {
+  if (target.kind === "payment") return isPayable(target.payment) ? target.payment : null;
+  const attempt = openAttempt(target.checkout);
+  return attempt && (paymentsOf(attempt, target.payments).find(isPayable) ?? null);
+}
+
+function phoneOf(sent: unknown): string | null {
+  const digits = typeof sent === "string" ? sent.replaceAll(/[\s().-]/g, "") : "";
+  return /^\+?\d{8,15}$/.test(digits) ? digits : null;
+}
+
+function presentPage(service: Service, c: PayContext, target: Target): PageModel {
+  const context: PageContext = {
+    service,
+    path: pathOf(service, c),
+    language: languageOf(c, target.kind === "checkout" ? target.checkout.language : null),
+  };
+  return target.kind === "checkout"
+    ? presentCheckoutPage(context, target.checkout, target.payments)
+    : presentPaymentPage(context, target.payment);
+}
+
+/** As the customer's browser sees it: a proxy may have removed a part of the path. */
+function pathOf({ links }: Service, c: PayContext): string {
+  const base = new URL(links.publicUrl() ?? "http://localhost").pathname.replace(/\/$/, "");
+  return `${base}/pay/${c.req.param("token")}`;
+}
+
+/** The customer's choice, the checkout's language, or that of the browser. */
+function languageOf(c: PayContext, fixed: "id" | "en" | null): "id" | "en" {
+  const chosen = c.req.query("lang");
+  if (chosen === "id" || chosen === "en") return chosen;
+  if (fixed) return fixed;
+  const preferred = (c.req.header("accept-language") ?? "").toLowerCase()
+    .split(",").map((each) => each.trim().slice(0, 2))
+    .find((each) => each === "id" || each === "en");
+  return preferred === "en" ? "en" : "id";
+}
+
+function showPage(c: PayContext, model: PageModel): Response {
+  return c.body(renderPage(model), 200, PAGE_HEADERS);
+}
+
+/** To the page itself, so that a reload sends nothing again. */
+function back(service: Service, c: PayContext): Response {
+  const chosen = c.req.query("lang");
+  const query = chosen === "id" || chosen === "en" ? `?lang=${chosen}` : "";
+  return c.redirect(pathOf(service, c) + query, 303);
+}
+
+/** How often an open page looks for changes, and for how long one connection lasts. */
+const LOOK_MS = 2_000;
+const LIFETIME_MS = 10 * 60_000;
+
+/** Sends the state's key, and again whenever it has changed. */
+function live(service: Service, options: PayOptions, c: PayContext): Response {
+  return streamSSE(c, async (stream) => {
+    const endsAt = performance.now() + LIFETIME_MS;
+    let last: string | null = null;
+    while (!stream.aborted && performance.now() < endsAt) {
+      const target = await settleTarget(service, await findTarget(service, options, c));
+      const { stateKey } = presentPage(service, c, target);
+      if (stateKey !== last) await stream.writeSSE({ data: stateKey });
+      last = stateKey;
+      await stream.sleep(LOOK_MS);
+    }
+  });
+}

@@ -1,0 +1,224 @@
+/** What the page of a checkout or of a payment shows, from the stored records. */
+
+import type { CheckoutAttempt, GatewayCheckout } from "../db/billing/checkouts.ts";
+import type { GatewayPayment } from "../db/payments/payments.ts";
+import { isMethod, type MethodId, METHODS, offeredMethods } from "../core/checkouts/methods.ts";
+import { MAX_ATTEMPTS } from "../core/checkouts/schema.ts";
+import {
+  isInProcess,
+  isPayable,
+  openAttempt,
+  paymentsOf,
+  wasPaid,
+} from "../core/checkouts/states.ts";
+import type { Service } from "../core/service.ts";
+import type { PageModel, Screen, ShownPayment } from "./model.ts";
+
+/** What a page shows besides its records. */
+export interface PageContext {
+  service: Service;
+  /** The path of the page as the customer's browser sees it. */
+  path: string;
+  language: PageModel["language"];
+}
+
+/** A shop without a name is called by its address. */
+function merchantOf({ merchant, links }: Service): PageModel["merchant"] {
+  const host = new URL(links.publicUrl()!).hostname;
+  return { name: merchant.name ?? host, color: merchant.color, logoPath: null };
+}
+
+export function presentCheckoutPage(
+  { service, path, language }: PageContext,
+  checkout: GatewayCheckout,
+  payments: readonly GatewayPayment[],
+): PageModel {
+  const { order_id, gross_amount, customer_details, item_details } = checkout;
+  const now = new Date(service.clock());
+  return {
+    language,
+    path,
+    merchant: merchantOf(service),
+    order: {
+      order_id,
+      gross_amount,
+      items: item_details ?? [],
+      customer_name: nameOf(customer_details?.first_name, customer_details?.last_name),
+    },
+    expiresAt: checkout.expires_at,
+    now,
+    cancelUrl: checkout.cancel_url,
+    stateKey: stateKeyOf([checkout, ...payments]),
+    screen: screenOf(checkout, payments, path, now),
+  };
+}
+
+/** Changes with every change of the records. */
+export function stateKeyOf(records: readonly { version: number }[]): string {
+  return records.map(({ version }) => version).join("-");
+}
+
+function nameOf(...names: unknown[]): string | null {
+  return names.filter((name) => typeof name === "string").join(" ") || null;
+}
+
+function screenOf(
+  checkout: GatewayCheckout,
+  payments: readonly GatewayPayment[],
+  path: string,
+  now: Date,
+): Screen {
+  const { status, payment_id } = checkout;
+  if (status === "paid") {
+    const payment = payments.find(({ id }) => id === payment_id)!;
+    const attempt = checkout.attempts.find(({ order_id }) => order_id === payment.order_id);
+    return paidScreen(payment, attempt?.method ?? payment.payment_type, checkout);
+  }
+  if (status === "expired" || status === "cancelled") return { type: status };
+  const attempt = openAttempt(checkout);
+  const method = attempt && isMethod(attempt.method) ? attempt.method : null;
+  if (status === "processing") return { type: "processing", method };
+  if (!attempt || !method) return chooseScreen(checkout, payments, now);
+  if (attempt.is_closing) return { type: "waiting", reason: "closing", method };
+  return attemptScreen(checkout, attempt, method, paymentsOf(attempt, payments), path);
+}
+
+function attemptScreen(
+  { attempts }: GatewayCheckout,
+  _attempt: CheckoutAttempt,
+  method: MethodId,
+  payments: GatewayPayment[],
+  path: string,
+): Screen {
+  const payment = payments.find((each) => isPayable(each) && each.transaction_id !== null);
+  if (!payment) return { type: "waiting", reason: "starting", method };
+  const canChange = METHODS[method].closing !== "wait" && attempts.length < MAX_ATTEMPTS;
+  return { type: "instructions", method, payment: shownPayment(payment, path), canChange };
+}
+
+function chooseScreen(
+  checkout: GatewayCheckout,
+  payments: readonly GatewayPayment[],
+  now: Date,
+): Screen {
+  const methods = checkout.attempts.length < MAX_ATTEMPTS
+    ? offeredMethods(checkout, now.getTime())
+    : [];
+  if (methods.length === 0) return { type: "failed" };
+  const last = checkout.attempts.at(-1) ?? null;
+  const phone = checkout.customer_details?.phone;
+  return {
+    type: "choose",
+    methods: methods.map((id) => {
+      const { min, max } = METHODS[id];
+      return { id, min, max, isLast: false };
+    }),
+    notice: last && noticeOf(checkout, last, payments),
+    noticeMethod: last && isMethod(last.method) ? last.method : null,
+    phone: typeof phone === "string" ? phone : null,
+  };
+}
+
+/** Why the customer has to choose again. */
+function noticeOf(
+  { refused_payments }: GatewayCheckout,
+  attempt: CheckoutAttempt,
+  payments: readonly GatewayPayment[],
+) {
+  const { method, result } = attempt;
+  if (refused_payments.includes(method)) return "method_refused" as const;
+  const isRefused = paymentsOf(attempt, payments).some(({ is_refused }) => is_refused);
+  if (isRefused && isMethod(method) && METHODS[method].needsPhone) return "phone_unknown" as const;
+  if (result === "expire") return "attempt_expired" as const;
+  return result === "cancel" || result === null ? "closed" as const : "method_failed" as const;
+}
+
+function paidScreen(
+  payment: GatewayPayment,
+  method: string,
+  checkout: Pick<GatewayCheckout, "id" | "finish_url" | "is_late"> | null,
+): Screen {
+  return {
+    type: "paid",
+    method,
+    paidAt: payment.settlement_time ?? payment.paid_at!,
+    isLate: checkout?.is_late ?? false,
+    paymentId: payment.id,
+    finishUrl: checkout && finishUrl(checkout),
+  };
+}
+
+/** The shop's address with the checkout's id, so that the shop can look it up. */
+function finishUrl({ id, finish_url }: Pick<GatewayCheckout, "id" | "finish_url">): string | null {
+  if (finish_url === null) return null;
+  const url = new URL(finish_url);
+  url.searchParams.set("checkout_id", id);
+  return url.href;
+}
+
+function shownPayment(payment: GatewayPayment, path: string): ShownPayment {
+  const { va_number, bill_key, biller_code, payment_code, qr_string, qr_url } = payment;
+  const { deeplink_url, redirect_url, expiry_time } = payment;
+  return {
+    va_number,
+    bill_key,
+    biller_code,
+    payment_code,
+    qr_string,
+    qrPath: qr_string === null && qr_url !== null ? `${path}/qr` : null,
+    deeplink_url,
+    redirect_url,
+    expiry_time,
+  };
+}
+
+/** The page of a single charge, which has no other methods. */
+export function presentPaymentPage(
+  { service, path, language }: PageContext,
+  payment: GatewayPayment,
+): PageModel {
+  const { order_id, gross_amount, items } = payment;
+  return {
+    language,
+    path,
+    merchant: merchantOf(service),
+    order: {
+      order_id,
+      gross_amount,
+      items: items.map(({ name, price, quantity }) => ({ name, price, quantity })),
+      customer_name: nameOf(payment.customer_first_name, payment.customer_last_name),
+    },
+    expiresAt: payment.expiry_time,
+    now: new Date(service.clock()),
+    cancelUrl: null,
+    stateKey: stateKeyOf([payment]),
+    screen: paymentScreen(payment, path),
+  };
+}
+
+function paymentScreen(payment: GatewayPayment, path: string): Screen {
+  const method = methodOf(payment);
+  if (wasPaid(payment)) return paidScreen(payment, method ?? payment.payment_type, null);
+  if (isInProcess(payment)) return { type: "processing", method };
+  if (isPayable(payment)) {
+    if (!method) return { type: "processing", method };
+    if (payment.transaction_id === null) return { type: "waiting", reason: "starting", method };
+    return {
+      type: "instructions",
+      method,
+      payment: shownPayment(payment, path),
+      canChange: false,
+    };
+  }
+  if (payment.transaction_status === "expire") return { type: "expired" };
+  return { type: payment.transaction_status === "cancel" ? "cancelled" : "failed" };
+}
+
+/** Null: a method that the page does not know, such as a card. */
+function methodOf({ payment_type, bank, store }: GatewayPayment): MethodId | null {
+  return (Object.keys(METHODS) as MethodId[]).find((id) => {
+    const { charge } = METHODS[id];
+    return charge.payment_type === payment_type && (charge.bank ?? bank) === bank &&
+      (charge.store ?? store) === store;
+  }) ?? null;
+}
