@@ -27,7 +27,8 @@ for (const method of METHOD_IDS) {
     assert.deepEqual(chosen.attempts.map(({ method, status }) => [method, status]), [
       [method, "open"],
     ]);
-    const [payment] = await (await checkouts.get(`/payments/?order_id=${checkout.order_id}`)).json();
+    const [payment] = await (await checkouts.get(`/payments/?order_id=${checkout.order_id}`))
+      .json();
     await checkouts.refresh(payment.id);
     await runDueJobs(app);
     const paid = await checkouts.readCheckout(checkout.id);

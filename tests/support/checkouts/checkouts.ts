@@ -66,7 +66,10 @@ export async function openCheckouts(
     choose: (checkout, method, more = {}) => post(checkout, "", { method, ...more }),
     change: (checkout) => post(checkout, "/change", {}),
     async transactionsOf({ order_id }) {
-      const names = Array.from({ length: 10 }, (_, i) => i === 0 ? order_id : `${order_id}~${i + 1}`);
+      const names = Array.from(
+        { length: 10 },
+        (_, i) => i === 0 ? order_id : `${order_id}~${i + 1}`,
+      );
       return (await Promise.all(names.map((name) => payments.transactions(name)))).flat();
     },
   };
