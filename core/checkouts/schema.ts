@@ -116,9 +116,8 @@ export const CheckoutSchema = z.object({
     description: "The payment that paid it.",
     example: null,
   }),
-  payment: PaymentSchema.nullable().openapi({
+  payment: z.union([PaymentSchema, z.null()]).openapi({
     description: "The payment that paid it. Null in lists, events and webhooks.",
-    example: null,
   }),
   extra_payment_id: z.uuid().nullable().openapi({
     description: "Another payment that was paid as well, which should not happen: refund one of " +
