@@ -1,4 +1,4 @@
-/** `/pay/…`: the pages where customers pay. Whoever has the link may use it; there is no session. */
+/** `/pay/…`: the pages where customers pay. The link is all that a customer needs. */
 
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";

@@ -14,7 +14,7 @@ import {
 import type { Service } from "../core/service.ts";
 import type { PageModel, Screen, ShownPayment } from "./model.ts";
 
-/** What a page shows besides its records. */
+/** What a page shows in addition to its records. */
 export interface PageContext {
   service: Service;
   /** The path of the page as the customer's browser sees it. */

@@ -237,13 +237,15 @@ Deno.test("architecture: only main.ts reads the environment", () => {
 Deno.test("architecture: one file per kind of record decides its transitions, and only listed files write the tables of records", () => {
   const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
+    "core/checkouts/settle.ts",
     "core/invoices/apply_report.ts",
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
-  const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
+  const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|checkouts|\$\{table\})\s/;
   const writingFiles = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
+    "db/billing/checkouts.ts",
     "db/billing/subscriptions.ts",
     "db/records/records.ts",
     "db/writing/payment_writes.ts",

@@ -7,8 +7,8 @@ import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { closeOpenAttempt } from "./attempts.ts";
 import { changeCheckout, checkoutKind, problems } from "./checkout_record.ts";
-import { settle } from "./settle.ts";
-import { eventsOf, isRunning, openAttempt } from "./states.ts";
+import { decideCancellation, settle } from "./settle.ts";
+import { isRunning } from "./states.ts";
 
 /** Cancelling a cancelled checkout changes nothing. Can be repeated until the gateway confirms. */
 export async function cancelCheckout(
@@ -21,17 +21,11 @@ export async function cancelCheckout(
   const current = await settle(asCaller, known, "cancel");
   requireCancellable(current);
   const closed = await closeOpenAttempt(asCaller, current);
-  const cancelled = await changeCheckout(asCaller, closed, (latest) => {
-    if (!isRunning(latest) || openAttempt(latest)) return null;
-    return {
-      set: { ended_at: new Date(asCaller.clock()), check_at: null },
-      transition: {
-        to: { status: "cancelled", fraud: null },
-        events: eventsOf("cancelled"),
-        source: "cancel",
-      },
-    };
-  });
+  const cancelled = await changeCheckout(
+    asCaller,
+    closed,
+    (latest) => decideCancellation(latest, new Date(asCaller.clock())),
+  );
   requireCancellable(cancelled);
   if (cancelled.status === "cancelled") return cancelled;
   throw problems.notAtGatewayYet(

@@ -56,7 +56,7 @@ export function hasPage(checkout: GatewayCheckout, now: number): boolean {
   return isRunning(checkout) || now < checkout.ended_at!.getTime() + LINK_MS;
 }
 
-/** For the page: whoever has the link can see it. */
+/** The checkout behind a link to its page; null: the link no longer leads to it. */
 export async function findCheckoutOfLink(
   { database, clock }: Service,
   id: string,

@@ -5,7 +5,7 @@ import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Change } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { changeCheckout, readCheckoutPayments, settleLaterJob } from "./checkout_record.ts";
-import { eventsOf, isRunning, outcomeOf } from "./states.ts";
+import { eventsOf, isRunning, openAttempt, outcomeOf } from "./states.ts";
 
 /** `source`: what caused it, for the history. */
 export async function settle(
@@ -19,6 +19,22 @@ export async function settle(
     known,
     (current) => decide(current, payments, new Date(service.clock()), source),
   );
+}
+
+/** Ends a checkout that the merchant cancels; null: it has ended, or an attempt may be payable. */
+export function decideCancellation(
+  checkout: GatewayCheckout,
+  now: Date,
+): Change<GatewayCheckout> | null {
+  if (!isRunning(checkout) || openAttempt(checkout)) return null;
+  return {
+    set: { ended_at: now, check_at: null },
+    transition: {
+      to: { status: "cancelled", fraud: null },
+      events: eventsOf("cancelled"),
+      source: "cancel",
+    },
+  };
 }
 
 function decide(

@@ -228,7 +228,7 @@ export const PaymentSchema = z.object({
     description:
       "The page that shows the customer how to pay this payment, and its result. Null in lists, " +
       "events and webhooks, and if the setting `PUBLIC_URL` is missing. The link is a secret of " +
-      "the customer: whoever has it can see the order.",
+      "the customer: it shows the order.",
     example: "https://pay.shop.example/pay/AgGZo8JfTn1hnwssZNGwp-VfXn2aQkW0Yx7bVt5Rr0Lk",
   }),
   allowed_actions: z.array(z.enum(PAYMENT_ACTIONS)).openapi({

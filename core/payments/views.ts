@@ -149,8 +149,8 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 }
 
 /**
- * The payment as a direct answer to this caller: with the actions that the caller's role allows, and
- * the link to the payment's page, which viewers do not get.
+ * The payment as a direct answer to this caller: with the actions that the caller's role allows,
+ * and the link to the payment's page, which viewers do not get.
  */
 export function forCaller(
   { links }: Pick<Service, "links">,

@@ -13,7 +13,6 @@ import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { createLinks } from "../../core/secrets/links.ts";
-import { ensureLinkSecret } from "../../db/access/link_secret.ts";
 import { createEventWaker } from "../../core/events/waker.ts";
 import {
   createEventStreams,
@@ -179,10 +178,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock,
     events,
-    links: createLinks(
-      await opened.query(ensureLinkSecret),
-      () => config.publicUrl,
-    ),
+    links: createLinks(new Uint8Array(32), () => config.publicUrl),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
   const handlers = events.close();
