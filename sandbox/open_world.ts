@@ -50,6 +50,7 @@ const DEFAULT_SETTINGS: Settings = {
   denied_review_status: "cancel",
   metadata_in_status: false,
   dana_order_id: true,
+  inactive_payment_types: [],
 };
 
 export function openWorld(options: WorldOptions): OpenWorld {

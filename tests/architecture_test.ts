@@ -242,7 +242,8 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
-  const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|checkouts|\$\{table\})\s/;
+  const writes =
+    /(update|insert into) gateway\.(payments|invoices|subscriptions|checkouts|\$\{table\})\s/;
   const writingFiles = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
     "db/billing/checkouts.ts",

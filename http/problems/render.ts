@@ -36,6 +36,7 @@ export function recordError(thrown: unknown, context: RequestContext): ServiceEr
 const LOGGED_MEMBERS = [
   "payment_id",
   "invoice_id",
+  "checkout_id",
   "subscription_id",
   "order_id",
   "outcome",

@@ -6,6 +6,7 @@ import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
 import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { EXAMPLE_REQUEST_ID } from "../../openapi/components.ts";
+import { CheckoutStatusSchema } from "../../core/checkouts/schema.ts";
 import { InvoiceStatusSchema } from "../../core/invoices/schema.ts";
 import { CHARGED, REFUND_RESULTS } from "../../core/payments/examples.ts";
 import { SubscriptionStatusSchema } from "../../core/subscriptions/schema.ts";
@@ -59,8 +60,12 @@ export const ProblemSchema = z.object({
   subscription_id: z.uuid().optional().openapi({
     description: "The subscription that the error refers to, if it exists.",
   }),
+  checkout_id: z.uuid().optional().openapi({
+    description: "The checkout that the error refers to, if it exists.",
+  }),
   order_id: z.string().optional().openapi({
-    description: "Order id of that payment or invoice; with `duplicate_order`, the order id that " +
+    description:
+      "Order id of that payment, invoice or checkout; with `duplicate_order`, the order id that " +
       "is already in use.",
     example: "order-1893",
   }),
@@ -79,6 +84,11 @@ export const ProblemSchema = z.object({
   transaction_status: PaymentStatusSchema.optional(),
   invoice_status: InvoiceStatusSchema.optional(),
   subscription_status: SubscriptionStatusSchema.optional(),
+  checkout_status: CheckoutStatusSchema.optional(),
+  setting: z.string().optional().openapi({
+    description: "With `unavailable`: the setting that this operation needs.",
+    example: "PUBLIC_URL",
+  }),
   gateway_status_code: z.string().optional().openapi({
     description: "Status code of the gateway's response, if there was one.",
     example: "402",
@@ -90,9 +100,9 @@ export const ProblemSchema = z.object({
   payment: PaymentSchema.optional(),
   refund: RefundSchema.optional(),
 }).openapi("Problem", {
-  description: "Error response (RFC 9457). `invalid_state` errors of a payment, an invoice or a " +
-    "subscription include its current `transaction_status`, `invoice_status` or " +
-    "`subscription_status`; `capture_denied` includes `payment`, and `refund_denied` includes " +
+  description: "Error response (RFC 9457). `invalid_state` errors of a payment, an invoice, a " +
+    "subscription or a checkout include its current `transaction_status`, `invoice_status`, " +
+    "`subscription_status` or `checkout_status`; `capture_denied` includes `payment`, and `refund_denied` includes " +
     "`refund`.",
 });
 

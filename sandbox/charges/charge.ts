@@ -21,7 +21,7 @@ export interface ChargeOptions {
 
 export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
   if (isEmpty(body)) throw new ProxyError();
-  const method = findMethod(body);
+  const method = findMethod(body, world);
   const request = validate(method.schema, body);
   checkItemTotal(request);
   if (!isOrderIdFree(world, request.transaction_details.order_id)) throw new Refusal(406);
@@ -72,9 +72,10 @@ export function startTransaction(
   return { transaction, statusMessage };
 }
 
-function findMethod(body: unknown): Method {
+function findMethod(body: unknown, { settings }: World): Method {
   const type = (body as { payment_type?: unknown } | null)?.payment_type;
   if (type === undefined || type === null) throw invalid("payment_type is required");
+  if (settings.inactive_payment_types.includes(type as string)) throw new Refusal(402);
   if (typeof type === "string" && Object.hasOwn(METHODS, type)) return METHODS[type as MethodName];
   if (NOT_ACTIVATED.includes(type as string)) throw new Refusal(402);
   throw invalid("payment_type is not supported");

@@ -10,7 +10,7 @@ import { simulate, SIMULATED_ACTIONS, type SimulatedActionName } from "../charge
 import { RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { isCrossOrigin, readBody } from "../http/request.ts";
-import { flag, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { flag, integer, list, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import {
   convertInvoice,
   findInvoice,
@@ -83,6 +83,7 @@ const NewSettings = object({
   denied_review_status: oneOf(["cancel", "deny"]),
   metadata_in_status: flag(),
   dana_order_id: flag(),
+  inactive_payment_types: list(text(40), 20),
 }).partial();
 
 const InvoicePayment = object({

@@ -76,4 +76,6 @@ export interface Settings {
    * that id, and others no id.
    */
   dana_order_id: boolean;
+  /** Payment types that this account does not have; their charges are refused. */
+  inactive_payment_types: string[];
 }

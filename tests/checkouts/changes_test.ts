@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { METHOD_IDS, METHODS } from "../../core/checkouts/methods.ts";
+import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
+import type { Checkout } from "../support/checkouts/checkouts.ts";
+import { AMOUNT, CUSTOMER, ITEMS } from "../support/gateway/sandbox.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { manualClock } from "../support/manual_clock.ts";
+import { someOf } from "../support/share.ts";
+
+const PHONE = { phone: "+628123456789" };
+const MINUTE_MS = 60_000;
+
+/** All methods can be chosen. */
+const COMPLETE = { gross_amount: AMOUNT, item_details: ITEMS, customer_details: CUSTOMER };
+
+/** The statuses of all transactions at the gateway, by the order of the attempts. */
+async function statuses(checkouts: TestCheckouts, checkout: Checkout): Promise<string[]> {
+  const all = await checkouts.transactionsOf(checkout);
+  return all.map(({ order_id, transaction_status }) =>
+    `${order_id.replace(checkout.order_id, "")} ${transaction_status}`.trim()
+  );
+}
+
+/** Learns the state of all pending payments, and lets the jobs finish. */
+async function sync(checkouts: TestCheckouts, checkout: Checkout): Promise<Checkout> {
+  const { attempts } = await checkouts.readCheckout(checkout.id);
+  for (const { order_id } of attempts) {
+    const [payment] = await (await checkouts.get(`/payments/?order_id=${order_id}`)).json();
+    if (payment) await checkouts.check(payment.id);
+  }
+  await runDueJobs(checkouts.app);
+  return await checkouts.readCheckout(checkout.id);
+}
+
+/** Which screen the page shows. */
+function screenOf(page: string): string | undefined {
+  return page.match(/class="page (?:screen-)?(\w+)"/)?.[1];
+}
+
+const closable = METHOD_IDS.filter((id) => METHODS[id].closing !== "wait");
+const pairs = closable.flatMap((first) =>
+  METHOD_IDS.filter((second) => second !== first).map((second) => [first, second] as const)
+);
+
+Deno.test("change of method: closes the first at the gateway before it charges the second, in every order of two", async (t) => {
+  await using checkouts = await openCheckouts();
+  for (const [first, second] of someOf(pairs)) {
+    await t.step(`${first}, then ${second}`, async () => {
+      const checkout = await checkouts.create(COMPLETE);
+      await checkouts.choose(checkout, first, PHONE);
+      assert.deepEqual(await statuses(checkouts, checkout), ["pending"]);
+      await checkouts.choose(checkout, second, PHONE);
+      const { closing } = METHODS[first];
+      assert.deepEqual(await statuses(checkouts, checkout), [closing, "~2 pending"]);
+      const { status, attempts } = await checkouts.readCheckout(checkout.id);
+      assert.deepEqual(
+        [status, attempts.map(({ method, status }) => `${method} ${status}`)],
+        ["open", [`${first} closed`, `${second} open`]],
+      );
+    });
+  }
+});
+
+Deno.test("change of method: while OVO waits for the customer, nothing else is charged", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "ovo", PHONE);
+  await checkouts.choose(checkout, "qris");
+  assert.deepEqual(await statuses(checkouts, checkout), ["pending"]);
+  const { attempts } = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual(attempts.map(({ status }) => status), ["closing"]);
+  await checkouts.sandbox.advance(120);
+  await sync(checkouts, checkout);
+  await checkouts.choose(checkout, "qris");
+  assert.deepEqual(await statuses(checkouts, checkout), ["expire", "~2 pending"]);
+});
+
+Deno.test("change of method: if the first was paid in that moment, the checkout is paid and nothing is charged", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  const [{ transaction_id }] = await checkouts.transactionsOf(checkout) as [
+    { transaction_id: string },
+  ];
+  await checkouts.sandbox.control(`transactions/${transaction_id}/pay`);
+  const page = await checkouts.choose(checkout, "qris");
+  assert.deepEqual(await statuses(checkouts, checkout), ["settlement"]);
+  const paid = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual([paid.status, paid.attempts.length], ["paid", 1]);
+  assert.equal(screenOf(page), "paid");
+});
+
+Deno.test("change of method: two devices that choose at the same moment leave one payable attempt", async () => {
+  await using checkouts = await openCheckouts({ poolSize: 8 });
+  for (let round = 0; round < 5; round++) {
+    const checkout = await checkouts.create();
+    await checkouts.choose(checkout, "bca_va");
+    const choices = ["qris", "gopay", "bni_va", "indomaret", "shopeepay"];
+    await Promise.all(choices.map((method) => checkouts.choose(checkout, method)));
+    await sync(checkouts, checkout);
+    const all = await statuses(checkouts, checkout);
+    assert.ok(all.filter((each) => each.endsWith("pending")).length <= 1, all.join(", "));
+    const { attempts } = await checkouts.readCheckout(checkout.id);
+    assert.ok(attempts.filter(({ closed_at }) => closed_at === null).length <= 1);
+  }
+});
+
+Deno.test("change of method: while the gateway does not confirm the closing, the page waits and nothing is charged", async () => {
+  const { now, advance } = manualClock();
+  await using checkouts = await openCheckouts({ now });
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  await checkouts.sandbox.fault("expire", "answer_lost");
+  const waiting = await checkouts.choose(checkout, "qris");
+  assert.equal(screenOf(waiting), "waiting");
+  assert.equal((await checkouts.transactionsOf(checkout)).length, 1);
+  advance(2 * MINUTE_MS);
+  await sync(checkouts, checkout);
+  const { attempts } = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual(attempts.map(({ status }) => status), ["closed"]);
+  await checkouts.choose(checkout, "qris");
+  assert.deepEqual(await statuses(checkouts, checkout), ["expire", "~2 pending"]);
+});
+
+Deno.test("change of method: a charge with a lost response is found before another is made", async () => {
+  const { now, advance } = manualClock();
+  await using checkouts = await openCheckouts({ now });
+  const checkout = await checkouts.create();
+  await checkouts.sandbox.fault("charge", "answer_lost");
+  assert.equal(screenOf(await checkouts.choose(checkout, "gopay")), "waiting");
+  await checkouts.choose(checkout, "bca_va");
+  const after = await statuses(checkouts, checkout);
+  assert.ok(after.filter((each) => each.endsWith("pending")).length <= 1, after.join(", "));
+  advance(2 * MINUTE_MS);
+  await sync(checkouts, checkout);
+  await checkouts.choose(checkout, "bca_va");
+  assert.deepEqual(await statuses(checkouts, checkout), ["cancel", "~2 pending"]);
+});
+
+Deno.test("checkout: is not charged more than ten times", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  for (let round = 0; round < 12; round++) {
+    await checkouts.choose(checkout, round % 2 === 0 ? "bca_va" : "bni_va");
+  }
+  assert.equal((await checkouts.transactionsOf(checkout)).length, 10);
+  const { attempts } = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual(attempts.map(({ order_id }) => order_id), [
+    checkout.order_id,
+    ...Array.from({ length: 9 }, (_, index) => `${checkout.order_id}~${index + 2}`),
+  ]);
+});
+
+Deno.test("checkout: a method that the gateway refuses disappears, and another can be chosen", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.sandbox.control("settings", { inactive_payment_types: ["gopay"] }, "PATCH");
+  const page = await checkouts.choose(checkout, "gopay");
+  assert.equal(screenOf(page), "choose");
+  assert.doesNotMatch(page, /value="gopay"/);
+  await checkouts.choose(checkout, "bca_va");
+  assert.deepEqual(await statuses(checkouts, checkout), ["~2 pending"]);
+});
+
+Deno.test("expiry: an open attempt is closed, and the checkout expires with an event", async () => {
+  const { now, advance } = manualClock();
+  await using checkouts = await openCheckouts({ now });
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  advance(24 * 60 * MINUTE_MS + 1_000);
+  await checkouts.page(checkout);
+  const { checkCheckouts } = await import("../../core/checkouts/settle_checkout.ts");
+  assert.equal(await checkCheckouts(checkouts.app.service), 1);
+  await runDueJobs(checkouts.app);
+  const { status, attempts } = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual([status, attempts.map(({ status }) => status)], ["expired", ["closed"]]);
+  assert.deepEqual(await statuses(checkouts, checkout), ["expire"]);
+  assert.deepEqual(await checkouts.events(checkout.id), ["checkout_expired"]);
+  assert.equal(screenOf(await checkouts.page(checkout)), "expired");
+});
+
+Deno.test("expiry: a payment that arrives later makes the checkout paid and late", async () => {
+  const { now, advance } = manualClock();
+  await using checkouts = await openCheckouts({ now });
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  const [transaction] = await checkouts.transactionsOf(checkout);
+  await checkouts.sandbox.control(`transactions/${transaction!.transaction_id}/pay`);
+  advance(25 * 60 * MINUTE_MS);
+  const paid = await sync(checkouts, checkout);
+  assert.deepEqual([paid.status, paid.is_late], ["paid", true]);
+  assert.deepEqual(await checkouts.events(checkout.id), ["checkout_completed"]);
+});
+
+Deno.test("cancel: closes the attempt at the gateway; a paid checkout cannot be cancelled", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "gopay");
+  const path = (id: string) => `/checkouts/${id}/cancel/`;
+  const cancelled = await checkouts.post(path(checkout.id));
+  assert.equal(cancelled.status, 200, await cancelled.clone().text());
+  assert.deepEqual(await statuses(checkouts, checkout), ["cancel"]);
+  assert.deepEqual(await checkouts.events(checkout.id), ["checkout_cancelled"]);
+  assert.equal(screenOf(await checkouts.page(checkout)), "cancelled");
+  assert.equal((await checkouts.post(path(checkout.id))).status, 200, "once more");
+
+  const other = await checkouts.create();
+  await checkouts.choose(other, "qris");
+  const [transaction] = await checkouts.transactionsOf(other);
+  await checkouts.sandbox.control(`transactions/${transaction!.transaction_id}/pay`);
+  const refused = await checkouts.post(path(other.id));
+  assert.equal(refused.status, 400);
+  assert.equal((await refused.json()).checkout_status, "paid");
+});
