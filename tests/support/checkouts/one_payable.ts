@@ -1,0 +1,31 @@
+/** The promise of a checkout: at most one of its attempts can be paid at any moment. */
+
+import assert from "node:assert/strict";
+import type { Json, TestSandbox } from "../gateway/sandbox.ts";
+import type { Checkout } from "./checkouts.ts";
+
+/**
+ * Follows the gateway's notifications, which it sends in the order in which its transactions change:
+ * no transaction of the checkout begins while another can be paid, and at most one is paid.
+ */
+export async function assertOnePayable(
+  { waitForWebhooks, hooks }: TestSandbox,
+  { order_id }: Pick<Checkout, "order_id">,
+  message = "",
+): Promise<void> {
+  await waitForWebhooks();
+  const own = hooks.map(({ body }) => body as Json)
+    .filter((body) => body.order_id === order_id || body.order_id?.startsWith(`${order_id}~`));
+  const payable = new Set<string>();
+  const paid = new Set<string>();
+  const seen: string[] = [];
+  for (const { order_id: name, transaction_id, transaction_status } of own) {
+    seen.push(`${name.slice(order_id.length) || "~1"} ${transaction_status}`);
+    if (transaction_status === "pending") payable.add(transaction_id);
+    else payable.delete(transaction_id);
+    if (transaction_status === "settlement") paid.add(transaction_id);
+    assert.ok(payable.size <= 1, `${message}: two payable: ${seen.join(", ")}`);
+    assert.ok(paid.size <= 1, `${message}: two paid: ${seen.join(", ")}`);
+    assert.ok(paid.size + payable.size <= 1, `${message}: payable after paid: ${seen.join(", ")}`);
+  }
+}
