@@ -167,24 +167,24 @@ export async function closeOpenAttempt(
   });
   const attempt = openAttempt(marked);
   if (!attempt) return marked;
-  await closeAtGateway(service, marked, attempt);
-  return await settle(service, marked, "close");
+  return await settle(service, await closeAtGateway(service, marked, attempt), "close");
 }
 
-/** Does nothing if the gateway cannot be asked now, or if the attempt has to end by itself. */
+/**
+ * Returns the checkout. It is unchanged if the gateway cannot be asked now, or if the attempt has to
+ * end by itself.
+ */
 async function closeAtGateway(
   service: Service,
   checkout: GatewayCheckout,
   attempt: CheckoutAttempt,
-): Promise<void> {
+): Promise<GatewayCheckout> {
   const payments = paymentsOf(attempt, await readCheckoutPayments(service, checkout));
-  if (payments.length === 0) {
-    await closeWithoutPayment(service, checkout, attempt);
-    return;
-  }
+  if (payments.length === 0) return await closeWithoutPayment(service, checkout, attempt);
   for (const payment of payments.filter(isPayable)) {
     await closePayment(service, checkout, attempt, payment);
   }
+  return checkout;
 }
 
 /** An attempt without a payment was not sent, and now it cannot be sent any more. */
@@ -192,13 +192,13 @@ async function closeWithoutPayment(
   service: Service,
   checkout: GatewayCheckout,
   attempt: CheckoutAttempt,
-): Promise<void> {
+): Promise<GatewayCheckout> {
   const isRevoked = await service.database.query(
     (sql) => revokeOrderId(sql, attempt),
     "revoke order id",
   );
-  if (!isRevoked) return;
-  await changeCheckout(service, checkout, (current) => {
+  if (!isRevoked) return checkout;
+  return await changeCheckout(service, checkout, (current) => {
     const open = openAttempt(current);
     if (open?.id !== attempt.id) return null;
     return { attempts: [{ ...open, closed_at: new Date(service.clock()) }] };

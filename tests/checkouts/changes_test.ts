@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { METHOD_IDS, METHODS } from "../../core/checkouts/methods.ts";
 import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import type { Checkout } from "../support/checkouts/checkouts.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
 import { AMOUNT, CUSTOMER, ITEMS } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
@@ -135,6 +136,27 @@ Deno.test("change of method: a charge with a lost response is found before anoth
   await sync(checkouts, checkout);
   await checkouts.choose(checkout, "bca_va");
   assert.deepEqual(await statuses(checkouts, checkout), ["cancel", "~2 pending"]);
+});
+
+Deno.test("change of method: a charge that is held up does not arrive after another method was chosen", async () => {
+  await using checkouts = await openCheckouts();
+  const held = createHeldDatabase();
+  await using paused = await openCheckouts({
+    databaseUrl: checkouts.databaseUrl,
+    gatewayUrl: checkouts.sandbox.url,
+    ...held,
+  });
+  const checkout = await checkouts.create();
+  const insert = held.holdNext("insert payment");
+  const first = paused.choose(checkout, "bca_va");
+  await insert.arrived;
+  await checkouts.choose(checkout, "qris");
+  assert.deepEqual(await statuses(checkouts, checkout), ["~2 pending"]);
+  insert.release();
+  await first;
+  assert.deepEqual(await statuses(checkouts, checkout), ["~2 pending"]);
+  const { attempts } = await checkouts.readCheckout(checkout.id);
+  assert.deepEqual(attempts.map(({ status }) => status), ["closed", "open"]);
 });
 
 Deno.test("checkout: is not charged more than ten times", async () => {
