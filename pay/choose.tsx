@@ -1,6 +1,6 @@
 /** The list of payment methods. Each is a form of its own that works without scripts. */
 
-import type { Child, FC } from "hono/jsx";
+import type { FC } from "hono/jsx";
 import type { MethodId } from "../core/checkouts/methods.ts";
 import { shortRupiah } from "./format.ts";
 import { type Group, Line, MethodIcon, methodName, METHODS } from "./methods.tsx";
@@ -136,7 +136,7 @@ const Row: FC<{ view: View; method: ChoosableMethod }> = ({ view: { words }, met
       <MethodIcon method={method.id} />
       <span class="method-text">
         <strong>{methodName(method.id)}</strong>
-        <span>{details.join(" · ")}</span>
+        {details.length > 0 && <span>{details.join(" · ")}</span>}
         {method.isLast && <span>{words.choose.isLast}</span>}
       </span>
     </>
@@ -146,12 +146,13 @@ const Row: FC<{ view: View; method: ChoosableMethod }> = ({ view: { words }, met
 function hintOf({ choose: { hints } }: Words, method: MethodId): string | null {
   if (method in hints) return hints[method as keyof typeof hints];
   const { group } = METHODS[method];
-  return group === "bank" || group === "later" ? hints[group] : null;
+  return group === "store" || group === "later" ? hints[group] : null;
 }
 
-function limitsOf({ choose, units }: Words, { min, max }: ChoosableMethod): Child {
-  const least = min === null ? null : shortRupiah(min, units);
-  const most = max === null ? null : shortRupiah(max, units);
+function limitsOf({ choose, units }: Words, { min, max }: ChoosableMethod): string | null {
+  const format = (amount: number) => shortRupiah(amount, units).replaceAll(" ", "\u00a0");
+  const least = min === null ? null : format(min);
+  const most = max === null ? null : format(max);
   if (least !== null && most !== null) return choose.between(least, most);
   if (least !== null) return choose.from(least);
   return most === null ? null : choose.upTo(most);

@@ -18,16 +18,20 @@ export function shortRupiah(amount: number, units: { million: string; billion: s
 
 const LOCALES = { id: "id-ID", en: "en-GB" };
 
-/** Western Indonesia Time, such as `18 November 2026, 21:03 WIB`. */
+/** Western Indonesia Time, such as `18 Nov 2026, 21:03 WIB`. */
 export function jakartaTime(at: Date, language: Language): string {
   const timeZone = "Asia/Jakarta";
-  const day = at.toLocaleDateString(LOCALES[language], { dateStyle: "long", timeZone });
+  const day = at.toLocaleDateString(LOCALES[language], { dateStyle: "medium", timeZone });
   const time = at.toLocaleTimeString(LOCALES[language], { timeStyle: "short", timeZone });
   return `${day}, ${time} WIB`;
 }
 
+/** Up to this length, a number can be read at once. */
+const UNGROUPED = 6;
+
 /** `12345678901` as `1234`, `5678`, `901`: people compare and type numbers in groups of four. */
 export function groupsOfFour(number: string): string[] {
+  if (number.length <= UNGROUPED) return [number];
   return number.match(/.{1,4}/gu) ?? [];
 }
 

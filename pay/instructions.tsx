@@ -267,7 +267,7 @@ const PayLater: FC<PartProps & { name: string }> = ({ view, payment, name }) => 
   const { words } = view;
   const url = webAddress(payment.redirect_url);
   return (
-    <div class="card">
+    <div class="card action">
       {url === null ? <p>{words.missing}</p> : (
         <>
           <a class="button main" href={url} rel="noreferrer">{words.continueTo(name)}</a>

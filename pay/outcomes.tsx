@@ -5,6 +5,7 @@ import { jakartaTime, rupiah, webAddress } from "./format.ts";
 import { Line, methodName } from "./methods.tsx";
 import type { Screen } from "./model.ts";
 import { BackToShop, CheckLink, Heading, type View } from "./parts.tsx";
+import type { Words } from "./words.ts";
 
 type ScreenOf<T extends Screen["type"]> = Extract<Screen, { type: T }>;
 
@@ -68,7 +69,7 @@ const Receipt: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, screen })
     [words.paid.paidTo]: merchant.name,
     [words.order]: order.order_id,
     [words.paid.paidAt]: jakartaTime(screen.paidAt, language),
-    [words.paid.paidWith]: methodName(screen.method),
+    [words.paid.paidWith]: paidWith(words, screen.method),
     [words.paid.reference]: screen.paymentId,
   };
   return (
@@ -87,6 +88,13 @@ const Receipt: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, screen })
     </section>
   );
 };
+
+/** Longer than in the list of methods, where the group says more. */
+function paidWith({ paid }: Words, method: string): string {
+  const name = methodName(method);
+  if (method.endsWith("_va")) return paid.virtualAccount(name);
+  return method === "credit_card" ? paid.card : name;
+}
 
 /** What was ordered, and the total. */
 export const Items: FC<{ view: View }> = ({ view: { words, model: { order } } }) => (

@@ -1,6 +1,7 @@
 /** The payment page: a pure function of what it shows. */
 
 import type { Child, FC } from "hono/jsx";
+import { firstLetter } from "./assets.tsx";
 import { Choose } from "./choose.tsx";
 import { rupiah } from "./format.ts";
 import { headingOf, Instructions } from "./instructions.tsx";
@@ -43,7 +44,7 @@ const Page: FC<{ view: View }> = ({ view }) => {
         <meta name="format-detection" content="telephone=no" />
         <meta name="color-scheme" content="light dark" />
         <title>{words.titleOf(titleOf(words, model), merchant.name)}</title>
-        {merchant.logoPath && <link rel="icon" href={merchant.logoPath} />}
+        <link rel="icon" href={merchant.logoPath ?? `${assets}/icon.svg`} />
         <link rel="stylesheet" href={`${assets}/pay.css`} />
         <script src={`${assets}/pay.js`} defer></script>
       </head>
@@ -57,17 +58,17 @@ const Page: FC<{ view: View }> = ({ view }) => {
                 href={linkTo(view, "", each)}
                 hreflang={each}
                 lang={each}
-                aria-label={wordsOf(each).languageName}
                 aria-current={each === language ? "true" : undefined}
               >
                 {each.toUpperCase()}
+                <span class="hidden">{` – ${wordsOf(each).languageName}`}</span>
               </a>
             ))}
           </nav>
         </header>
         <div
           id="page"
-          class={`page ${model.screen.type}`}
+          class={`page screen-${model.screen.type}`}
           data-url={linkTo(view)}
           data-path={model.path}
           data-state={model.stateKey}
@@ -92,10 +93,6 @@ const Merchant: FC<{ view: View }> = ({ view: { model: { merchant } } }) => (
     <strong>{merchant.name}</strong>
   </p>
 );
-
-function firstLetter(name: string): string {
-  return name.match(/[\p{L}\p{N}]/u)?.[0].toUpperCase() ?? "";
-}
 
 const Summary: FC<{ view: View }> = ({ view }) => {
   const { words, model: { order } } = view;

@@ -68,9 +68,6 @@ export const Deadline: FC<{ view: View; at: Date | null }> = ({ view, at }) => {
   const { words, model } = view;
   return (
     <p class="deadline">
-      <Line>
-        <path d="M12 4a8 8 0 1 0 .01 0zM12 8v4.5l3 1.5" />
-      </Line>
       <span>
         {words.payBefore} <time datetime={at.toISOString()}>{jakartaTime(at, model.language)}</time>
       </span>

@@ -115,11 +115,17 @@ function replacePage(content) {
   page.replaceWith(content);
   page = content;
   const heading = page.querySelector("h1");
-  if (focused) (focused.id && document.getElementById(focused.id) || heading).focus();
+  if (focused) (findLike(focused) || heading).focus();
   if (!isSameScreen) scrollTo(0, 0);
   document.getElementById("announcement").textContent = heading.textContent;
   countDown();
   if (!page.dataset.live) unfollow();
+}
+
+/** The element of the new page that stands for one of the old page. */
+function findLike({ id, tagName, parentElement }) {
+  if (id) return document.getElementById(id);
+  return tagName === "SUMMARY" ? document.querySelector(`#${parentElement.id} > summary`) : null;
 }
 
 function countDown() {
@@ -136,13 +142,13 @@ function countDown() {
   }
 }
 
-/** Seconds as `1 d 02:03:04`, or `03:04` in the last hour. */
+/** Seconds as `03:04`, `23:03:04`, or days if there are two or more. */
 function formatTime(seconds, days) {
   const two = (number) => String(Math.floor(number)).padStart(2, "0");
   const minutes = `${two(seconds % 3_600 / 60)}:${two(seconds % 60)}`;
   if (seconds < 3_600) return minutes;
-  const hours = `${two(seconds % 86_400 / 3_600)}:${minutes}`;
-  return seconds < 86_400 ? hours : `${Math.floor(seconds / 86_400)} ${days} ${hours}`;
+  if (seconds < 172_800) return `${two(seconds / 3_600)}:${minutes}`;
+  return `${Math.floor(seconds / 86_400)} ${days}`;
 }
 
 document.addEventListener("click", (event) => {

@@ -19,22 +19,20 @@ const ENGLISH = {
   copyOf: (label: string) => `Copy ${label.toLowerCase()}`,
   payBefore: "Pay before",
   timeLeft: "Time left",
-  days: "d",
+  days: "days",
 
   choose: {
     title: "How would you like to pay?",
     groups: {
       qr: "QRIS and e-wallets",
-      bank: "Bank transfer",
+      bank: "Bank transfer (virtual account)",
       store: "Pay at a store",
       later: "Pay later",
     },
     hints: {
       qris: "Any bank or e-wallet app",
-      bank: "Virtual account",
-      echannel: "Livin’ by Mandiri or ATM",
-      indomaret: "Cash, at any Indomaret",
-      alfamart: "Cash, at Alfamart, Alfamidi or Dan+Dan",
+      echannel: "Mandiri Bill Payment",
+      store: "Cash at the till",
       later: "In instalments",
     },
     between: (min: string, max: string) => `${min} – ${max}`,
@@ -76,7 +74,7 @@ const ENGLISH = {
   },
 
   pay: {
-    bank: (bank: string) => `Transfer to ${bank}`,
+    bank: (bank: string) => `Transfer to a ${bank} virtual account`,
     bill: "Pay with Mandiri",
     scan: "Scan to pay",
     wallet: (wallet: string) => `Pay with ${wallet}`,
@@ -147,6 +145,8 @@ const ENGLISH = {
     receipt: "Receipt",
     paidTo: "Paid to",
     paidWith: "Paid with",
+    virtualAccount: (bank: string) => `${bank} virtual account`,
+    card: "Card",
     paidAt: "Paid on",
     reference: "Reference",
     print: "Print or save receipt",
@@ -197,16 +197,14 @@ const INDONESIAN: Words = {
     title: "Mau bayar pakai apa?",
     groups: {
       qr: "QRIS dan e-wallet",
-      bank: "Transfer bank",
+      bank: "Transfer bank (virtual account)",
       store: "Bayar di gerai",
       later: "Bayar nanti",
     },
     hints: {
       qris: "Semua aplikasi bank dan e-wallet",
-      bank: "Virtual account",
-      echannel: "Livin’ by Mandiri atau ATM",
-      indomaret: "Tunai, di semua Indomaret",
-      alfamart: "Tunai, di Alfamart, Alfamidi, atau Dan+Dan",
+      echannel: "Mandiri Bill Payment",
+      store: "Tunai di kasir",
       later: "Bisa dicicil",
     },
     between: (min, max) => `${min} – ${max}`,
@@ -248,7 +246,7 @@ const INDONESIAN: Words = {
   },
 
   pay: {
-    bank: (bank) => `Transfer ke ${bank}`,
+    bank: (bank) => `Transfer ke virtual account ${bank}`,
     bill: "Bayar lewat Mandiri",
     scan: "Scan untuk bayar",
     wallet: (wallet) => `Bayar dengan ${wallet}`,
@@ -319,6 +317,8 @@ const INDONESIAN: Words = {
     receipt: "Bukti pembayaran",
     paidTo: "Dibayar ke",
     paidWith: "Dibayar dengan",
+    virtualAccount: (bank) => `Virtual account ${bank}`,
+    card: "Kartu",
     paidAt: "Waktu bayar",
     reference: "Nomor referensi",
     print: "Cetak atau simpan bukti",

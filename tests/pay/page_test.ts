@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { METHOD_IDS } from "../../core/checkouts/methods.ts";
-import { readScript, readStylesheet } from "../../pay/assets.ts";
+import { readScript, readStylesheet } from "../../pay/assets.tsx";
 import { renderPage } from "../../pay/page.tsx";
 import { LANGUAGES, wordsOf } from "../../pay/words.ts";
 import {
@@ -108,8 +108,8 @@ Deno.test("pay page: shows amounts, times and numbers as customers write them", 
   const model = pageModel(instructionsScreen("bca_va"));
   const html = renderPage(model);
   assert.ok(html.includes("Rp 275.000"));
-  assert.match(html, /19 November 2026, 10\.00 WIB/);
-  assert.match(renderPage({ ...model, language: "en" }), /19 November 2026, 10:00 WIB/);
+  assert.match(html, /19 Nov 2026, 10\.00 WIB/);
+  assert.match(renderPage({ ...model, language: "en" }), /19 Nov 2026, 10:00 WIB/);
   assert.match(html, /<span>8123<\/span><wbr\/?><span>4567<\/span>/);
   assert.ok(html.includes('data-copy="81234567890123456"'));
   assert.ok(html.includes('data-copy="275000"'));
@@ -142,8 +142,8 @@ Deno.test("pay page: shows a method whose limits exclude the amount, but offers 
     { id: "qris", min: null, max: 10_000_000, isLast: false } as const,
   ];
   const html = renderPage(pageModel(chooseScreen({ methods })));
-  assert.ok(html.includes("Rp 10.000 – Rp 200.000"));
-  assert.ok(html.includes("Sampai Rp 10 juta"));
+  assert.ok(html.includes("Rp\u00a010.000 – Rp\u00a0200.000"));
+  assert.ok(html.includes("Sampai Rp\u00a010\u00a0juta"));
   assert.ok(!html.includes('value="indomaret"'));
 });
 
