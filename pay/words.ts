@@ -58,7 +58,8 @@ const ENGLISH = {
     closed: (method: string) =>
       `Your ${method} payment was closed. Please don’t use its number or code any more.`,
   },
-  aMethod: "previous",
+  noticeWithoutMethod:
+    "Please choose how to pay again, and don’t use an earlier number or code any more.",
 
   waiting: {
     starting: (method: string) => `Preparing your ${method} payment`,
@@ -194,7 +195,7 @@ const INDONESIAN: Words = {
   days: "hari",
 
   choose: {
-    title: "Mau bayar pakai apa?",
+    title: "Pilih cara bayar",
     groups: {
       qr: "QRIS dan e-wallet",
       bank: "Transfer bank (virtual account)",
@@ -228,9 +229,10 @@ const INDONESIAN: Words = {
     phone_unknown: (method) =>
       `Nomor itu belum terdaftar di ${method}. Periksa nomornya, atau pilih cara bayar lain.`,
     closed: (method) =>
-      `Pembayaran ${method} sudah ditutup. Jangan pakai lagi nomor atau kodenya, ya.`,
+      `Pembayaran ${method} sudah ditutup. Jangan gunakan lagi nomor atau kodenya.`,
   },
-  aMethod: "sebelumnya",
+  noticeWithoutMethod:
+    "Silakan pilih lagi cara bayar, dan jangan gunakan nomor atau kode sebelumnya.",
 
   waiting: {
     starting: (method) => `Menyiapkan pembayaran ${method}`,
