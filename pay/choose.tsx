@@ -61,13 +61,16 @@ function groupsOf(methods: ChoosableMethod[]): [Group, ChoosableMethod[]][] {
 
 const Notice: FC<ChooseProps> = ({ view: { words }, screen: { notice, noticeMethod } }) => {
   if (notice === null) return null;
-  const method = noticeMethod === null ? words.aMethod : methodName(noticeMethod);
   return (
     <p class={notice === "closed" ? "notice" : "notice warning"} role="status">
       <Line>
         <path d="M12 4a8 8 0 1 0 .01 0zM12 8v5M12 16v.01" />
       </Line>
-      <span>{words.notices[notice](method)}</span>
+      <span>
+        {noticeMethod === null
+          ? words.noticeWithoutMethod
+          : words.notices[notice](methodName(noticeMethod))}
+      </span>
     </p>
   );
 };

@@ -4,9 +4,10 @@ import type { PageModel } from "./model.ts";
 
 export type Language = PageModel["language"];
 
-/** Whole rupiah, such as `Rp 275.000`. */
+/** Whole rupiah, such as `Rp 275.000`; the price of a discount is negative. */
 export function rupiah(amount: number): string {
-  return `Rp ${String(amount).replaceAll(/\B(?=(\d{3})+$)/g, ".")}`;
+  const grouped = String(Math.abs(amount)).replaceAll(/\B(?=(\d{3})+$)/g, ".");
+  return `${amount < 0 ? "−" : ""}Rp ${grouped}`;
 }
 
 /** Round millions and billions in words, such as `Rp 20 juta`, because limits are compared. */

@@ -4,7 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { jakartaTime, rupiah, webAddress } from "./format.ts";
 import { Line, methodName } from "./methods.tsx";
 import type { Screen } from "./model.ts";
-import { BackToShop, CheckLink, Heading, type View } from "./parts.tsx";
+import { BackToShop, CheckLink, Heading, Sum, type View } from "./parts.tsx";
 import type { Words } from "./words.ts";
 
 type ScreenOf<T extends Screen["type"]> = Extract<Screen, { type: T }>;
@@ -50,7 +50,7 @@ export const Paid: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, scree
           <path class="tick" d="m6 12.5 4 4 8-9" />
         </Mark>
         <Heading>{paid.title}</Heading>
-        <p class="sum">{rupiah(order.gross_amount)}</p>
+        <Sum amount={order.gross_amount} />
         <p>{order.customer_name ? paid.thanks(order.customer_name) : paid.thankYou}</p>
         {screen.isLate && <p class="notice warning">{paid.late(merchant.name)}</p>}
         {url === null
@@ -123,9 +123,7 @@ export const Ended: FC<{ view: View; screen: ScreenOf<"expired" | "cancelled" | 
   return (
     <div class={screen.type === "failed" ? "card outcome bad" : "card outcome"}>
       <Mark>
-        {screen.type === "expired"
-          ? <path d="M12 6.5V12l3.5 2" />
-          : <path d="m8 8 8 8M16 8l-8 8" />}
+        {screen.type === "expired" ? <path d="M12 5v7l4.5 2.5" /> : <path d="m8 8 8 8M16 8l-8 8" />}
       </Mark>
       <Heading>{texts.title}</Heading>
       <p>{texts.help}</p>

@@ -3,12 +3,11 @@
 import type { Child, FC } from "hono/jsx";
 import { firstLetter } from "./assets.tsx";
 import { Choose } from "./choose.tsx";
-import { rupiah } from "./format.ts";
 import { headingOf, Instructions } from "./instructions.tsx";
 import { methodName } from "./methods.tsx";
 import type { PageModel } from "./model.ts";
 import { Ended, Items, Paid, Processing, Waiting } from "./outcomes.tsx";
-import { linkTo, type View } from "./parts.tsx";
+import { linkTo, Sum, type View } from "./parts.tsx";
 import { LANGUAGES, type Words, wordsOf } from "./words.ts";
 
 /** The headers of every response with a page. The page loads only from its own host. */
@@ -99,7 +98,7 @@ const Summary: FC<{ view: View }> = ({ view }) => {
   return (
     <aside class="summary" aria-label={words.orderDetails}>
       <p class="faint">{words.total}</p>
-      <p class="sum">{rupiah(order.gross_amount)}</p>
+      <Sum amount={order.gross_amount} />
       <p class="faint reference">
         {words.order} <span>{order.order_id}</span>
       </p>

@@ -1,7 +1,7 @@
 /** Parts of several screens: buttons, numbers to copy, deadlines, steps and notes. */
 
 import type { Child, FC } from "hono/jsx";
-import { groupsOfFour, jakartaTime, webAddress } from "./format.ts";
+import { groupsOfFour, jakartaTime, rupiah, webAddress } from "./format.ts";
 import { Line } from "./methods.tsx";
 import type { PageModel } from "./model.ts";
 import type { Words } from "./words.ts";
@@ -61,6 +61,15 @@ export const BigNumber: FC<{ number: string }> = ({ number }) => (
     ))}
   </span>
 );
+
+/** From this length on, the total is written smaller to fit on one line of a phone. */
+const LONG_AMOUNT = 15;
+
+/** The total, the largest text of a screen. */
+export const Sum: FC<{ amount: number }> = ({ amount }) => {
+  const text = rupiah(amount);
+  return <p class={text.length < LONG_AMOUNT ? "sum" : "sum long"}>{text}</p>;
+};
 
 /** When the time to pay ends, and the time that is left, which needs scripts. */
 export const Deadline: FC<{ view: View; at: Date | null }> = ({ view, at }) => {

@@ -10,10 +10,13 @@ const QUIET_ZONE = 4;
 /** Pixels of a module in the image: wide enough to be scanned from a photo gallery. */
 const SCALE = 10;
 
+/** Scanners read any mask, and comparing all eight takes far longer than the rest of the page. */
+const MASK = 2;
+
 /** Null if the text is too long for a QR code. */
 export function encodeQr(text: string): QrCodeGenerateResult | null {
   try {
-    return encode(text, { ecc: "M", border: QUIET_ZONE });
+    return encode(text, { ecc: "M", border: QUIET_ZONE, maskPattern: MASK });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return null;

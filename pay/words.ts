@@ -58,7 +58,8 @@ const ENGLISH = {
     closed: (method: string) =>
       `Your ${method} payment was closed. Please don’t use its number or code any more.`,
   },
-  aMethod: "previous",
+  noticeWithoutMethod:
+    "Please choose how to pay again, and don’t use an earlier number or code any more.",
 
   waiting: {
     starting: (method: string) => `Preparing your ${method} payment`,
@@ -87,7 +88,6 @@ const ENGLISH = {
   billKey: "Payment code",
   paymentCode: "Payment code",
   amount: "Amount",
-  exactAmount: "Transfer exactly this amount.",
   howToPay: "How to pay",
   channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
   qrLabel: "QR code of this payment",
@@ -194,7 +194,7 @@ const INDONESIAN: Words = {
   days: "hari",
 
   choose: {
-    title: "Mau bayar pakai apa?",
+    title: "Pilih cara bayar",
     groups: {
       qr: "QRIS dan e-wallet",
       bank: "Transfer bank (virtual account)",
@@ -228,9 +228,10 @@ const INDONESIAN: Words = {
     phone_unknown: (method) =>
       `Nomor itu belum terdaftar di ${method}. Periksa nomornya, atau pilih cara bayar lain.`,
     closed: (method) =>
-      `Pembayaran ${method} sudah ditutup. Jangan pakai lagi nomor atau kodenya, ya.`,
+      `Pembayaran ${method} sudah ditutup. Jangan gunakan lagi nomor atau kodenya.`,
   },
-  aMethod: "sebelumnya",
+  noticeWithoutMethod:
+    "Silakan pilih lagi cara bayar, dan jangan gunakan nomor atau kode sebelumnya.",
 
   waiting: {
     starting: (method) => `Menyiapkan pembayaran ${method}`,
@@ -259,7 +260,6 @@ const INDONESIAN: Words = {
   billKey: "Kode bayar",
   paymentCode: "Kode pembayaran",
   amount: "Jumlah",
-  exactAmount: "Transfer persis sejumlah ini.",
   howToPay: "Cara bayar",
   channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
   qrLabel: "Kode QR pembayaran ini",

@@ -108,6 +108,7 @@ Deno.test("pay page: shows amounts, times and numbers as customers write them", 
   const model = pageModel(instructionsScreen("bca_va"));
   const html = renderPage(model);
   assert.ok(html.includes("Rp 275.000"));
+  assert.ok(html.includes("−Rp 10.000"));
   assert.match(html, /19 Nov 2026, 10\.00 WIB/);
   assert.match(renderPage({ ...model, language: "en" }), /19 Nov 2026, 10:00 WIB/);
   assert.match(html, /<span>8123<\/span><wbr\/?><span>4567<\/span>/);

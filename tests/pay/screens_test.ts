@@ -83,6 +83,31 @@ payBrowserTest("every screen fits on a phone with 200 % zoom", async () => {
   }
 });
 
+payBrowserTest("the longest names, numbers and amounts fit", async () => {
+  await using opened = await openPayPages();
+  const page = await opened.browser.newPage();
+  for (const [name, screen] of Object.entries(SCREENS)) {
+    opened.show(name, {
+      merchant: { name: "W".repeat(80), color: null, logoPath: null },
+      order: {
+        order_id: "M".repeat(46),
+        gross_amount: 9_999_999_999_999,
+        items: [{ name: "W".repeat(50), price: 9_999_999_999, quantity: 1_000 }],
+        customer_name: "W".repeat(100),
+      },
+      screen: screen.type === "instructions"
+        ? { ...screen, payment: { ...screen.payment, va_number: "8".repeat(40) } }
+        : screen,
+    });
+    await page.goto(`${opened.url}/${name}`);
+    await page.evaluate(openDetails);
+    for (const width of [195, 390, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      assert.ok(!await page.evaluate(isTooWide), `${name} is wider than ${width} px`);
+    }
+  }
+});
+
 payBrowserTest("loads nothing from other hosts and breaks no rule of its policy", async () => {
   await using opened = await openPayPages();
   const page = await opened.browser.newPage();

@@ -129,7 +129,8 @@ export function pageModel(screen: Screen, overrides: Partial<PageModel> = {}): P
       gross_amount: 275_000,
       items: [
         { name: "Kopi Gayo, biji, 1 kg", price: 120_000, quantity: 2 },
-        { name: "Ongkos kirim", price: 35_000, quantity: 1 },
+        { name: "Ongkos kirim", price: 45_000, quantity: 1 },
+        { name: "Diskon pelanggan setia", price: -10_000, quantity: 1 },
       ],
       customer_name: "Siti Utami",
     },
