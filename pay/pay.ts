@@ -20,6 +20,7 @@ import { clientAddress, type RateLimit } from "../http/middleware/rate_limit.ts"
 import type { AppEnv } from "../http/router.ts";
 import { drawIcon, readScript, readStylesheet } from "./assets.tsx";
 import type { PageModel } from "./model.ts";
+import { drawQrImage } from "./qr.tsx";
 import { PAGE_HEADERS, renderPage } from "./page.tsx";
 import { type PageContext, presentCheckoutPage, presentPaymentPage } from "./present.ts";
 
@@ -74,6 +75,12 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
     const image = payment && await fetchQrImage(service, payment);
     if (!image) throw new ServiceError("not_found");
     return c.body(image.bytes, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": image.type });
+  });
+  router.get("/:token/qr.png/", async (c) => {
+    const { qr_string = null } = payableOf(await findTarget(service, options, c)) ?? {};
+    const image = qr_string === null ? null : drawQrImage(qr_string);
+    if (!image) throw new ServiceError("not_found");
+    return c.body(image, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": "image/png" });
   });
   return router;
 }
