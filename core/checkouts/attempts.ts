@@ -171,8 +171,8 @@ export async function closeOpenAttempt(
 }
 
 /**
- * Returns the checkout. It is unchanged if the gateway cannot be asked now, or if the attempt has to
- * end by itself.
+ * Returns the checkout. It is unchanged if the gateway cannot be asked now, or if the attempt has
+ * to end by itself.
  */
 async function closeAtGateway(
   service: Service,

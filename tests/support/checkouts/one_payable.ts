@@ -5,8 +5,8 @@ import type { Json, TestSandbox } from "../gateway/sandbox.ts";
 import type { Checkout } from "./checkouts.ts";
 
 /**
- * Follows the gateway's notifications, which it sends in the order in which its transactions change:
- * no transaction of the checkout begins while another can be paid, and at most one is paid.
+ * Follows the gateway's notifications, which it sends in the order in which its transactions
+ * change: no transaction of the checkout begins while another can be paid, and at most one is paid.
  */
 export async function assertOnePayable(
   { waitForWebhooks, hooks }: TestSandbox,
