@@ -17,11 +17,13 @@ import type { Service } from "../core/service.ts";
 import type { GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
 import { clientAddress, type RateLimit } from "../http/middleware/rate_limit.ts";
+import { recordError } from "../http/problems/render.ts";
 import type { AppEnv } from "../http/router.ts";
 import { drawIcon, readScript, readStylesheet } from "./assets.tsx";
 import type { PageModel } from "./model.ts";
 import { drawQrImage } from "./qr.tsx";
 import { PAGE_HEADERS, renderPage } from "./page.tsx";
+import { renderProblem } from "./problem.tsx";
 import { type PageContext, presentCheckoutPage, presentPaymentPage } from "./present.ts";
 
 export interface PayOptions {
@@ -45,6 +47,7 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
     await next();
   });
   router.use("*", bodyLimit({ maxSize: MAX_FORM_BYTES, onError: tooLarge }));
+  router.onError((thrown, c) => showProblem(service, c, thrown));
   addAssets(router, service);
   router.get("/:token/", async (c) => {
     const target = await findTarget(service, options, c);
@@ -83,6 +86,14 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
     return c.body(image, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": "image/png" });
   });
   return router;
+}
+
+/** Customers get a page in their language, and the log the cause. */
+function showProblem(service: Service, c: PayContext, thrown: unknown): Response {
+  const { status, headers } = recordError(thrown, c.env);
+  const kind = status === 404 ? "unknown" : "unavailable";
+  const page = renderProblem({ language: languageOf(c, null), path: pathOf(service, c), kind });
+  return c.body(page, status as 404, { ...PAGE_HEADERS, ...headers });
 }
 
 const PAGE_HEADERS_OF_TEXT = {

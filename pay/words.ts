@@ -170,6 +170,18 @@ const ENGLISH = {
     next: (shop: string) => `To try again, go back to ${shop}.`,
     already: "Already paid? It can take a few minutes to arrive. Check again here.",
   },
+  problems: {
+    unknown: {
+      title: "This link leads to no payment",
+      help:
+        "It may be incomplete, or the payment ended some time ago. Open it again from the shop.",
+    },
+    unavailable: {
+      title: "The page can’t be shown right now",
+      help: "Nothing was lost. Please try again in a moment.",
+    },
+    again: "Try again",
+  },
 };
 
 export type Words = typeof ENGLISH;
@@ -341,6 +353,18 @@ const INDONESIAN: Words = {
     help: "Kalau saldo Anda terpotong, hubungi toko dan sebutkan nomor pesanan Anda.",
     next: (shop) => `Untuk mencoba lagi, kembali ke ${shop}.`,
     already: "Sudah bayar? Kadang perlu beberapa menit. Cek lagi di sini.",
+  },
+  problems: {
+    unknown: {
+      title: "Tautan ini tidak mengarah ke pembayaran",
+      help: "Mungkin tautannya tidak lengkap, atau pembayarannya sudah lama selesai. Buka lagi " +
+        "dari toko.",
+    },
+    unavailable: {
+      title: "Halaman belum bisa ditampilkan",
+      help: "Tidak ada yang hilang. Silakan coba lagi sebentar lagi.",
+    },
+    again: "Coba lagi",
   },
 };
 

@@ -102,6 +102,8 @@ function requirePublicUrl({ links }: Service): void {
     detail: "Checkouts need the address of this service: set PUBLIC_URL, for example to " +
       "https://pay.shop.example, and restart the service.",
     members: { setting: "PUBLIC_URL" },
+    // Every 503 has it; a retry helps only after a restart with the setting.
+    headers: { "Retry-After": "3600" },
     isExpected: true,
   });
 }
