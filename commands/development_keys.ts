@@ -11,6 +11,9 @@ import type { Database } from "../db/connection/database.ts";
 /** File name in the data folder. */
 export const DEVELOPMENT_KEYS = "development_keys.json";
 
+/** The user whose key the start message prints. */
+export const DEVELOPER = "developer";
+
 export interface DevelopmentKeys {
   user: string;
   staff: string;
@@ -24,7 +27,7 @@ export async function ensureDevelopmentKeys(
   const path = join(dataDir, DEVELOPMENT_KEYS);
   const known = await readKeys(path);
   const keys = {
-    user: await ensureDevelopmentKey(database, known.user, "developer", false),
+    user: await ensureDevelopmentKey(database, known.user, DEVELOPER, false),
     staff: await ensureDevelopmentKey(database, known.staff, "developer-staff", true),
   };
   await Deno.writeTextFile(path, JSON.stringify(keys, null, 2) + "\n", { mode: 0o600 });

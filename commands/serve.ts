@@ -35,6 +35,7 @@ import { type Crons, registerCrons } from "./crons.ts";
 import { openPool, reachDatabase } from "./database_access.ts";
 import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
+import { openDemoCheckout } from "./demo_checkout.ts";
 import { type DevelopmentKeys, ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
 import { createJobs, type Jobs, openJobQueue } from "./jobs.ts";
@@ -169,8 +170,10 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   opened.setOwnUrl(url);
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
-  if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys, build);
-  else log.info("started", { url, version: VERSION, build });
+  if (developmentKeys) {
+    const demo = await openDemoCheckout(service);
+    printStartMessage({ url, demo, sandbox: sandbox?.url ?? null, keys: developmentKeys, build });
+  } else log.info("started", { url, version: VERSION, build });
 
   await stop.received;
   isDraining = true;

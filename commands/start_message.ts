@@ -6,12 +6,16 @@
 import { VERSION } from "../openapi/document.ts";
 import type { DevelopmentKeys } from "./development_keys.ts";
 
-export function printStartMessage(
-  url: string,
-  sandbox: string | null,
-  keys: DevelopmentKeys,
-  build: string | null,
-): void {
+export interface StartMessage {
+  url: string;
+  /** The page of a checkout. */
+  demo: string;
+  sandbox: string | null;
+  keys: DevelopmentKeys;
+  build: string | null;
+}
+
+export function printStartMessage({ url, demo, sandbox, keys, build }: StartMessage): void {
   const lines = [
     "",
     "  %cPayment Gateway Integration Service%c is running",
@@ -21,6 +25,9 @@ export function printStartMessage(
     `  Console     %c${url}/console/%c   for staff`,
     `  OpenAPI     %c${url}/openapi.json%c`,
     ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
+    "",
+    "  Pay as a customer: open this demo checkout, and choose a method",
+    `  %c${demo}%c`,
     "",
     `  Version     ${VERSION}${build === null ? "" : `, build ${build}`}`,
     "",
@@ -39,7 +46,7 @@ export function printStartMessage(
     `  %ccurl '${url}/payments/?limit=1' -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];
-  const links = sandbox ? 5 : 4;
+  const links = sandbox ? 6 : 5;
   const styles = ["bold", ...Array(links).fill("cyan"), "green", "green"].flatMap((style) => [
     style === "bold" ? "font-weight: bold" : `color: ${style}`,
     "",

@@ -11,6 +11,7 @@ import { escapeHtml } from "./page.ts";
 const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "README.md": () => import("../docs/README.md", { with: { type: "text" } }),
   "cards.md": () => import("../docs/cards.md", { with: { type: "text" } }),
+  "checkout.md": () => import("../docs/checkout.md", { with: { type: "text" } }),
   "clients.md": () => import("../docs/clients.md", { with: { type: "text" } }),
   "console.md": () => import("../docs/console.md", { with: { type: "text" } }),
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),

@@ -19,7 +19,7 @@ export const CheckoutInputSchema = omitNulls(
     order_id: orderId(MAX_ORDER_ID).optional().openapi({
       description: "Your order id; generated if omitted. The checkout reserves it, and the same " +
         "id with `~2` to `~10`: each attempt of the customer is charged with one of them.",
-      example: "order-1893",
+      example: "order-1894",
     }),
     enabled_payments: list(oneOf(METHOD_IDS), METHOD_IDS.length).optional().openapi({
       description: "The methods that the page offers, in this order. By default all that can " +
@@ -66,7 +66,7 @@ const AttemptSchema = z.object({
   method: z.string().openapi({ description: "The chosen method.", example: "bca_va" }),
   order_id: z.string().openapi({
     description: "The order id of its payment.",
-    example: "order-1893",
+    example: "order-1894",
   }),
   status: z.enum(["open", "closing", "closed", "paid"]).openapi({
     description: "- `open`: the customer can pay it\n- `closing`: the gateway has not confirmed " +
@@ -82,7 +82,7 @@ export const CheckoutSchema = z.object({
   id,
   order_id: z.string().openapi({
     description: "Your order id, or a generated one.",
-    example: "order-1893",
+    example: "order-1894",
   }),
   status: CheckoutStatusSchema,
   gross_amount: money("The amount to pay."),
@@ -101,8 +101,8 @@ export const CheckoutSchema = z.object({
     example: "https://shop.example/thanks",
   }),
   cancel_url: nullableText.openapi({ description: "As in the request.", example: null }),
-  language: z.enum(["id", "en"]).nullable().openapi({
-    description: "As in the request.",
+  language: nullableText.openapi({
+    description: "As in the request; null: that of the customer's browser.",
     example: null,
   }),
   expires_at: timestamp("Until when the customer can pay."),

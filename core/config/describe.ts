@@ -16,7 +16,9 @@ export type ShownConfig = Pick<
   | "jwt"
   | "keep"
   | "logGateway"
+  | "merchant"
   | "notificationConfirm"
+  | "publicUrl"
   | "queue"
   | "rateLimit"
   | "recheck"
@@ -35,6 +37,9 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
   const { gateway, jwt, keep, rateLimit, recheck, streams } = config;
   const values: [SettingName, string | number | boolean | readonly (string | number)[]][] = [
     ["BASE_PATH", config.basePath],
+    ["PUBLIC_URL", config.publicUrl ?? ""],
+    ["MERCHANT_NAME", config.merchant.name ?? ""],
+    ["MERCHANT_COLOR", config.merchant.color ?? ""],
     ["DATABASE_POOL_SIZE", config.databasePoolSize],
     ["GATEWAY_ENV", gateway.environment],
     ["GATEWAY_BASE_URL", gateway.baseUrl],

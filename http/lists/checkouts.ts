@@ -15,7 +15,7 @@ export const CheckoutListQuery = z.object({
     "Only checkouts with this `status`.",
     ["open"],
   ),
-  order_id: textParameter("Only checkouts with this order id.", "order-1893"),
+  order_id: textParameter("Only checkouts with this order id.", "order-1894"),
   user_id: userParameter("checkouts"),
   ...createdRange("checkouts"),
   ...filteredPaging,

@@ -24,7 +24,7 @@ import {
   problems,
 } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
-import { CHECKOUT_PAGE, CHECKOUT_REQUESTS, CHECKOUTS } from "./examples.ts";
+import { CHECKOUT_PAGE, CHECKOUT_REQUESTS, CHECKOUTS, CREATED_CHECKOUTS } from "./examples.ts";
 
 const path = "/checkouts/";
 
@@ -56,10 +56,7 @@ const createCheckoutRoute = createRoute({
       description: "The checkout",
       headers: { ...locationHeader("checkout", path), ...REPLAY_HEADER },
       content: {
-        "application/json": {
-          schema: CheckoutSchema,
-          examples: { open_checkout: CHECKOUTS.open_checkout },
-        },
+        "application/json": { schema: CheckoutSchema, examples: CREATED_CHECKOUTS },
       },
     },
     ...problems("forbidden", "duplicate_order", ...KEYED_BODY_ERRORS, ...COMMON_ERRORS),

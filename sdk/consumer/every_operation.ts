@@ -27,6 +27,11 @@ const CALLS: Record<string, (parameters: Json, body: Json) => Promise<unknown>> 
     gateway.charges.create(body, { idempotencyKey }),
   createChargeAsJob: (_, body) => gateway.charges.createAsync(body),
 
+  createCheckout: (_, body) => gateway.checkouts.create(body),
+  listCheckouts: (query) => firstPage(gateway.checkouts.list(query)),
+  getCheckout: ({ pk }) => gateway.checkouts.get(pk),
+  cancelCheckout: ({ pk }) => gateway.checkouts.cancel(pk),
+
   listPayments: (query) => firstPage(gateway.payments.list(query)),
   getPayment: ({ pk }) => gateway.payments.get(pk),
   checkPaymentStatus: ({ pk }) => gateway.payments.checkStatus(pk),
@@ -61,6 +66,7 @@ const CALLS: Record<string, (parameters: Json, body: Json) => Promise<unknown>> 
   },
 
   getPaymentTimeline: ({ pk }) => gateway.timelines.payment(pk),
+  getCheckoutTimeline: ({ pk }) => gateway.timelines.checkout(pk),
   getInvoiceTimeline: ({ pk }) => gateway.timelines.invoice(pk),
   getSubscriptionTimeline: ({ pk }) => gateway.timelines.subscription(pk),
 

@@ -6,6 +6,7 @@ import type { Caller, Status } from "#api/types";
 import { type CallLimits, type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Audit } from "./audit.ts";
 import { Charges } from "./charges.ts";
+import { Checkouts } from "./checkouts.ts";
 import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { Invoices } from "./invoices.ts";
@@ -42,6 +43,7 @@ export interface PaymentGatewayOptions {
 /** The API of the service, for one caller. */
 export class PaymentGateway {
   readonly charges: Charges;
+  readonly checkouts: Checkouts;
   readonly payments: Payments;
   readonly refunds: Refunds;
   readonly reviews: Reviews;
@@ -78,6 +80,7 @@ export class PaymentGateway {
     client.interceptors.error.use(toCallError);
     this.#client = client;
     this.charges = new Charges(client);
+    this.checkouts = new Checkouts(client);
     this.payments = new Payments(client);
     this.refunds = new Refunds(client);
     this.reviews = new Reviews(client);

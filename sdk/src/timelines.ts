@@ -1,7 +1,12 @@
-/** What happened to a payment, an invoice or a subscription. */
+/** What happened to a payment, a checkout, an invoice or a subscription. */
 
 import type { Client } from "#api/client";
-import { getInvoiceTimeline, getPaymentTimeline, getSubscriptionTimeline } from "#api/sdk";
+import {
+  getCheckoutTimeline,
+  getInvoiceTimeline,
+  getPaymentTimeline,
+  getSubscriptionTimeline,
+} from "#api/sdk";
 import type { Timeline } from "#api/types";
 import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 
@@ -16,6 +21,13 @@ export class Timelines {
   payment(id: string, options?: CallOptions): Promise<Timeline> {
     return dataOf(
       getPaymentTimeline({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** What happened to a checkout and its payments. */
+  checkout(id: string, options?: CallOptions): Promise<Timeline> {
+    return dataOf(
+      getCheckoutTimeline({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { scanCharges } from "../../db/reports/audit.ts";
 import { MAX, NIL } from "uuid";
+import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -56,13 +57,14 @@ Deno.test("audit: records a charge, an action and a refused action with their ac
 });
 
 Deno.test("audit: every operation that changes something leaves an entry with the actor", async () => {
-  await using payments = await openAudited();
+  await using payments = await openAudited({ env: { PUBLIC_URL } });
   const { app, post, staff, sandbox } = payments;
   const create = async (path: string, body: Json) => {
     const response = await post(path, body, {}, staff);
     assert.ok(response.ok, await response.clone().text());
     return await response.json();
   };
+  const checkout = await create("/checkouts/", { gross_amount: 150_000 });
   const invoice = await create("/invoices/", {
     customer_name: "Budi",
     due_date: "2099-12-31",
@@ -87,6 +89,7 @@ Deno.test("audit: every operation that changes something leaves an entry with th
   const ids: Record<string, string> = {
     payments: (await payments.charge()).id,
     reviews: (await payments.charge()).id,
+    checkouts: checkout.id,
     invoices: invoice.id,
     subscriptions: subscription.id,
     "webhook-endpoints": endpoint.id,
@@ -122,6 +125,8 @@ Deno.test("audit: every operation that changes something leaves an entry with th
   const byAction = (action: string, outcome = "changed") => (entries: Json[]) =>
     entries.find((each) => each.action === action && each.outcome === outcome);
   const all = await payments.audit(`?actor=${actorOf(staff)}&limit=100`);
+  assert.equal(byAction("POST /checkouts/")(all)!.resource_id, checkout.id);
+  assert.equal(byAction("POST /checkouts/{pk}/cancel/")(all)!.resource_id, checkout.id);
   assert.equal(byAction("POST /invoices/")(all)!.resource_id, invoice.id);
   assert.equal(byAction("POST /keys/")(all)!.resource_id, created.prefix);
   assert.equal(byAction("DELETE /keys/{prefix}/")(all)!.resource_id, created.prefix);

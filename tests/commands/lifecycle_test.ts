@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { reachDatabase } from "../../commands/database_access.ts";
+import { METHOD_IDS } from "../../core/checkouts/methods.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -33,12 +34,18 @@ async function runCurl(curl: string): Promise<string> {
   return await (await callService(url!, init)).text();
 }
 
-Deno.test("start: the first start prints its steps and a curl command that works; every signal stops it cleanly, and the next start keeps data and keys", async (t) => {
+/** The link in the start message. */
+function demoLink(service: ServiceProcess): string {
+  return service.output().match(/demo checkout.*\n +(http:\S+)/)![1]!;
+}
+
+Deno.test("start: the first start prints its steps, a curl command and a demo checkout that work; every signal stops it cleanly, and the next start keeps data and keys", async (t) => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   const start = { settings, command: START_TASK };
   const lockFile = await Deno.readTextFile(join(PROJECT, "deno.lock"));
   let keys: ServiceProcess["keys"];
+  let demo: string;
   async function assertStops(service: ServiceProcess, signal: Deno.Signal) {
     service.signal(signal);
     const { code } = await service.ended;
@@ -61,6 +68,9 @@ Deno.test("start: the first start prints its steps and a curl command that works
     const payment = PaymentSchema.parse(JSON.parse(await runCurl(curl)));
     assert.equal(payment.transaction_status, "pending");
     assert.ok(payment.va_number);
+    demo = demoLink(service);
+    const page = await (await callService(demo)).text();
+    for (const method of METHOD_IDS) assert.match(page, new RegExp(`value="${method}"`));
     const user = JSON.parse((await service.get("/me/", keys.user)).text);
     assert.deepEqual([user.user_id, user.is_staff], ["developer", false]);
     const staff = JSON.parse((await service.get("/me/", keys.staff)).text);
@@ -74,6 +84,8 @@ Deno.test("start: the first start prints its steps and a curl command that works
     async () => {
       await using service = await startService(start);
       assert.deepEqual(service.keys, keys);
+      const path = (link: string) => new URL(link).pathname;
+      assert.equal(path(demoLink(service)), path(demo), "the same checkout");
       assert.doesNotMatch(service.output(), /Downloading|Creating|Applied/);
       const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
       assert.deepEqual([code, stdout], [1, ""]);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { blocksOf } from "../support/guides/blocks.ts";
-import { guideNames, readGuide, showsStatus } from "../support/guides/guides.ts";
+import { guideNames, GUIDES, readGuide, showsStatus } from "../support/guides/guides.ts";
 import { assertShown } from "../support/guides/output.ts";
 
 const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
@@ -74,6 +75,15 @@ Deno.test("guide output: an amount that contains the digits of a status does not
   for (const shown of ['"44000.00"', '"400.00"', "1.400", "4000", "1400", "error_400", "400a"]) {
     assert.ok(!showsStatus(shown, "400"), shown);
   }
+});
+
+Deno.test("production guide: the sample for nginx logs no path of a payment page, which is a secret", async () => {
+  const guide = await Deno.readTextFile(join(GUIDES, "production.md"));
+  const [, sample] = guide.match(/^```nginx\n(.*?)^```$/ms)!;
+  const [, pages] = sample!.match(/^ {4}location \/pay\/ \{\n(.*?)^ {4}\}$/ms)!;
+  assert.match(pages!, /^ +access_log off;$/m);
+  // A message of the level "error" contains the path of the request.
+  assert.match(pages!, /^ +error_log \S+ crit;$/m);
 });
 
 /** How many blocks of a guide may be skipped. A guide that is not listed may skip none. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import {
   ACCEPTED_CARD,
@@ -60,6 +61,12 @@ const CASES: Record<string, Case> = {
     prepare: async (setup) => [`/refunds/${await refundAtBank(setup)}/mark-denied/`],
   },
   createKey: { isForStaff: true },
+  createCheckout: {},
+  cancelCheckout: {
+    prepare: async (
+      setup,
+    ) => [`/checkouts/${await createFromExample(setup, "createCheckout")}/cancel/`],
+  },
   createInvoice: {},
   voidInvoice: {
     prepare: async (
@@ -166,7 +173,10 @@ async function send(
 
 /** Opens the app and the gateway with clocks that are this many seconds ahead. */
 async function openSetup(aheadSeconds: number): Promise<Setup> {
-  const payments = await openPayments({ now: () => Date.now() + aheadSeconds * 1_000 });
+  const payments = await openPayments({
+    now: () => Date.now() + aheadSeconds * 1_000,
+    env: { PUBLIC_URL },
+  });
   await payments.sandbox.advance(aheadSeconds);
   return { ...payments, staff: await payments.app.createKey({ userId: "ops", isStaff: true }) };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { insertJobs } from "../../db/jobs/jobs.ts";
+import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { runSql } from "../support/database/database.ts";
 import { isSignedWith, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
@@ -33,6 +34,11 @@ const REQUESTS: Record<string, (setup: TestWebhooks) => Request | Promise<Reques
   denyPayment: async (setup) => ({ path: `/reviews/${await challenged(setup)}/deny/` }),
   markRefundDenied: async (setup) => ({
     path: `/refunds/${await refundAtBank(setup)}/mark-denied/`,
+  }),
+  createCheckout: ({ key }) => ({ path: "/checkouts/", body: CHECKOUT, key }),
+  cancelCheckout: async (setup) => ({
+    path: `/checkouts/${await created(setup, "/checkouts/", CHECKOUT)}/cancel/`,
+    key: setup.key,
   }),
   createInvoice: ({ key }) => ({ path: "/invoices/", body: INVOICE, key }),
   voidInvoice: async (setup) => ({
@@ -117,6 +123,8 @@ const REQUESTS: Record<string, (setup: TestWebhooks) => Request | Promise<Reques
   },
 };
 
+const CHECKOUT = { gross_amount: 150_000 };
+
 const INVOICE = {
   customer_name: "Budi Utomo",
   customer_email: "budi@example.com",
@@ -197,7 +205,7 @@ async function send(
 }
 
 Deno.test("Idempotency-Key: every operation that changes something replays its response, or refuses the header", async () => {
-  await using setup = await openWebhooks();
+  await using setup = await openWebhooks({ env: { PUBLIC_URL } });
   const operations = operationsOf(setup);
   assert.deepEqual(operations.map(({ id }) => id).sort(), Object.keys(REQUESTS).sort());
   const refusing: string[] = [];
@@ -238,6 +246,7 @@ Deno.test("Idempotency-Key: every operation that changes something replays its r
 const OTHER_AMOUNT = { amount: 999 };
 const OTHER_BODY: Record<string, Json> = {
   createCharge: { gross_amount: 999 },
+  createCheckout: { gross_amount: 999 },
   createInvoice: { due_date: "2099-02-02" },
   createWebhookEndpoint: { description: "Another" },
   updateWebhookEndpoint: { description: "Another" },

@@ -80,9 +80,9 @@ Deno.test("Postman collection: has every operation, and the requests of its firs
   assert.deepEqual(
     variableNames.sort(),
     [
-      ...["delivery_id", "difference_id", "invoice_id", "job_id", "key_prefix", "next_cursor"],
-      ...["notification_id", "order_id", "payment_id", "reconciliation_id", "refund_id"],
-      ...["subscription_id", "webhook_endpoint_id"],
+      ...["checkout_id", "delivery_id", "difference_id", "invoice_id", "job_id", "key_prefix"],
+      ...["next_cursor", "notification_id", "order_id", "payment_id", "reconciliation_id"],
+      ...["refund_id", "subscription_id", "webhook_endpoint_id"],
     ],
     "an id has one variable, even if several paths contain it",
   );

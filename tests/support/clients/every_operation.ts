@@ -26,6 +26,7 @@ export async function callEveryOperation(
   const { id: endpoint } = await call("createWebhookEndpoint", { body: { url: receiver } });
   await chargeAndRefund(call, sandbox);
   await payByCard(call, sandbox);
+  await sendCheckout(call);
   await sendInvoice(call);
   await subscribe(call, sandbox);
   await receiveNotifications(call);
@@ -95,6 +96,16 @@ async function payByCard(call: CallOperation, sandbox: string): Promise<void> {
     const { id } = await charge(CHALLENGED_CARD, { authentication: false });
     await call(decision, { pk: id });
   }
+}
+
+async function sendCheckout(call: CallOperation): Promise<void> {
+  const { id: pk } = await call("createCheckout", {
+    body: { gross_amount: 150_000, enabled_payments: ["qris", "bca_va"] },
+  });
+  await call("getCheckout", { pk });
+  await call("listCheckouts", { status: ["open"] });
+  await call("cancelCheckout", { pk });
+  await call("getCheckoutTimeline", { pk });
 }
 
 async function sendInvoice(call: CallOperation): Promise<void> {
@@ -183,7 +194,7 @@ async function reconcile(
 async function receiveEvents(call: CallOperation, pk: string): Promise<void> {
   await until("events of each kind are listed", async () => {
     const names: string[] = (await call("listEvents")).map(({ name }: Json) => name);
-    return ["payment_", "invoice_", "subscription_"]
+    return ["payment_", "checkout_", "invoice_", "subscription_"]
       .every((kind) => names.some((name) => name.startsWith(kind)));
   });
   let deliveries: Json[] = [];
