@@ -1,6 +1,7 @@
 /** `/console/checkouts/`: finds checkouts. */
 
 import type { FC } from "hono/jsx";
+import { CHECKOUT_ALERTS, listCheckoutsWithAlert } from "../../core/checkouts/read.ts";
 import type { CheckoutView } from "../../core/checkouts/views.ts";
 import type { FieldError } from "../../core/errors.ts";
 import { CheckoutListQuery, readCheckoutPage } from "../../http/lists/checkouts.ts";
@@ -9,7 +10,7 @@ import type { ConsoleBase } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 import { Time } from "../shared/elements.tsx";
 import { errorsOf, issuesOf } from "../shared/explain.ts";
-import { Boxes, Field } from "../shared/fields.tsx";
+import { Boxes, Choice, Field } from "../shared/fields.tsx";
 import {
   FilterPanel,
   filterQuery,
@@ -18,7 +19,7 @@ import {
   readFilters,
 } from "../shared/filter_panel.tsx";
 import { rupiah } from "../shared/format.ts";
-import { ListPage } from "../shared/list_page.tsx";
+import { choose, ListPage } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { checkoutMethodName, CheckoutStatusLabel } from "./display.tsx";
 
@@ -27,10 +28,14 @@ const PATH = "/checkouts/";
 /** `from` and `to`: days in Jakarta on which the checkout was created. */
 const FILTERS = ["status", "order_id", "from", "to"];
 
+/** Alone: what staff have to decide about. Other filters are ignored then. */
+const ALERT = "alert";
+
 export function addCheckouts({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const filters = readFilters(c.req.url, FILTERS);
+    const alert = choose(CHECKOUT_ALERTS, c.req.query(ALERT));
+    const filters = readFilters(c.req.url, alert ? [ALERT] : FILTERS);
     const cursor = c.req.query("cursor");
     const parsed = CheckoutListQuery.safeParse({ ...toApiQuery(filters), cursor });
     const none = { view, filters, checkouts: [], next: null, isFirst: false };
@@ -38,7 +43,11 @@ export function addCheckouts({ service, router, signedIn, page }: ConsoleBase): 
       return page(c, <CheckoutsPage {...none} errors={issuesOf(parsed.error)} />, 400);
     }
     try {
-      const { checkouts, next } = await readCheckoutPage(service, view.session.caller, parsed.data);
+      const { caller } = view.session;
+      const { cursor: after = null, limit } = parsed.data;
+      const { checkouts, next } = alert
+        ? await listCheckoutsWithAlert(service, caller, alert, { after, limit })
+        : await readCheckoutPage(service, caller, parsed.data);
       const found = { view, filters, checkouts, next: next && encodeWalkCursor(next), errors: [] };
       return page(c, <CheckoutsPage {...found} isFirst={cursor === undefined} />);
     } catch (thrown) {
@@ -49,7 +58,7 @@ export function addCheckouts({ service, router, signedIn, page }: ConsoleBase): 
 
 /** The filters as a query of `GET /checkouts/`. */
 function toApiQuery(filters: FilterValues): Record<string, string | string[]> {
-  const { from, to, ...query } = filterQuery(filters);
+  const { from, to, alert: _, ...query } = filterQuery(filters);
   return {
     ...query,
     ...from && { created_from: typeof from === "string" ? startOfDay(from) : from },
@@ -122,12 +131,14 @@ const CheckoutFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
   const labels = {
     status: shared.status,
     order_id: words.orderId,
+    alert: words.alert,
     from: words.createdFrom,
     to: words.createdTo,
     // The names of `from` and `to` in the errors of the core.
     created_from: words.createdFrom,
     created_to: words.createdTo,
   };
+  const alerts = { paid_twice: words.twice, paid_late: words.late };
   const input = (name: keyof typeof labels, type = "text") => (
     <Field name={name} label={labels[name]} type={type} value={filters.get(name)?.[0] ?? ""} />
   );
@@ -137,7 +148,7 @@ const CheckoutFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
       path={PATH}
       filters={filters}
       labels={labels}
-      names={{ status: words.statuses }}
+      names={{ status: words.statuses, alert: alerts }}
       errors={errors}
     >
       <Boxes
@@ -150,6 +161,13 @@ const CheckoutFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
         {input("order_id")}
         {input("from", "date")}
         {input("to", "date")}
+        <Choice
+          name={ALERT}
+          label={words.alert}
+          value={filters.get(ALERT)?.[0] ?? ""}
+          options={alerts}
+          any={shared.any}
+        />
       </div>
     </FilterPanel>
   );
