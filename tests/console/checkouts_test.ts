@@ -64,6 +64,19 @@ Deno.test("console checkouts: lists and filters the checkouts of all users", asy
   }
 });
 
+Deno.test("console search: the order id of a checkout finds the payments of all its attempts", async () => {
+  await using checkouts = await openCheckouts({ databaseUrl: await createDatabase() });
+  const checkout = await checkouts.create({ order_id: "order-1893" });
+  for (const method of ["bca_va", "gopay", "qris"]) await checkouts.choose(checkout, method);
+  await checkouts.charge("bca", { order_id: "order-1800" });
+  const staff = await openStaff(checkouts);
+  await staff.open("/console/payments/?q=order-1893");
+  const names = ["order-1893~3", "order-1893~2", "order-1893"];
+  assert.deepEqual(orderIdsIn(staff.page.html), names);
+  await staff.open("/console/payments/?q=order-1893~2");
+  assert.deepEqual(orderIdsIn(staff.page.html), ["order-1893~2"]);
+});
+
 Deno.test("console checkouts: the next page keeps the filters", async () => {
   await using checkouts = await openCheckouts({ databaseUrl: await createDatabase() });
   for (let count = 0; count < 51; count++) await checkouts.create();
