@@ -245,7 +245,7 @@ const Attempts: FC<CheckoutProps> = ({ view, checkout, payments }) => {
                   {words.attemptStatuses[attempt.status]}
                 </Label>
               </td>
-              <td>{paymentsOf(attempt)}</td>
+              <td class="wide">{paymentsOf(attempt)}</td>
               <td>
                 <Time view={view} at={attempt.created_at} />
               </td>
