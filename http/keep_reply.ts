@@ -1,19 +1,13 @@
 /** `keepReply`: stores the response of a handler with the request's `Idempotency-Key`. */
 
 import type { Context, Handler } from "hono";
-import { claimOrResume, finishKey } from "../core/idempotency/keys.ts";
-import { REPLAYED, replyFor } from "../core/idempotency/reply.ts";
-import { newId } from "../core/ids.ts";
+import { REPLAYED } from "../core/idempotency/reply.ts";
+import { runOnce } from "../core/idempotency/run_once.ts";
 import type { Service } from "../core/service.ts";
 import { requestKeyOf } from "./idempotency.ts";
 import { type AppEnv, callerOf } from "./router.ts";
 
-/**
- * For operations that have the same effect if they run twice, such as marking a difference: after a
- * crash before the response is stored, a repeated request runs the handler again. Operations for
- * which this is wrong use `changeOnce`, or store their own state. The response must contain no
- * secret, because it is stored in clear text.
- */
+/** For the operations that `runOnce` is for. */
 export function keepReply<H>(service: Service, handler: H): H {
   const handle = handler as Handler<AppEnv>;
   const keep: Handler<AppEnv> = async function keep(c, next) {
@@ -23,19 +17,12 @@ export function keepReply<H>(service: Service, handler: H): H {
       c.req.valid("json" as never) ?? null,
     );
     if (!requestKey || requestKey.scope.length > MAX_SCOPE) return await handle(c, next);
-    const resourceId = newId(new Date(service.clock()));
-    const claim = await claimOrResume(service, callerOf(c), requestKey, resourceId);
-    if (claim.type === "replay") return respond(claim.body as KeptResponse);
-    let response: Response;
-    try {
+    let response = null as Response | null;
+    const { body } = await runOnce(service, callerOf(c), requestKey, async () => {
       response = await handle(c, next) as Response;
-    } catch (error) {
-      await finishKey(service, claim.key, replyFor(error));
-      throw error;
-    }
-    const body: KeptResponse = { status: response.status, text: await response.clone().text() };
-    await finishKey(service, claim.key, { body });
-    return response;
+      return { status: response.status, text: await response.clone().text() };
+    });
+    return response ?? respond(body);
   };
   return keep as H;
 }

@@ -54,7 +54,7 @@ const CORE_LAYERS = [
  */
 const CONSOLE_LAYERS = [
   ["console.tsx"],
-  ["overview", "invoices", "subscriptions", "reports", "operations", "access"],
+  ["overview", "checkouts", "invoices", "subscriptions", "reports", "operations", "access"],
   ["payments"],
   ["shared"],
   ["words"],

@@ -4,6 +4,7 @@ import type { FieldError } from "../../core/errors.ts";
 import { type InvoiceInput, InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { Form } from "../shared/base.tsx";
 import { issuesOf } from "../shared/explain.ts";
+import { parseNumber, readText } from "../shared/form_values.ts";
 
 export const TEXT_FIELDS = [
   "customer_name",
@@ -49,11 +50,7 @@ export function lineField(index: number, name: keyof Line): string {
 }
 
 export function readDraft(form: Form): InvoiceDraft {
-  const textOf = (name: string) => {
-    const value = form[name];
-    // Browsers send line breaks of a text area as CRLF.
-    return typeof value === "string" ? value.replaceAll("\r\n", "\n").trim() : "";
-  };
+  const textOf = (name: string) => readText(form, name);
   const lines: Line[] = [];
   while (lines.length < MAX_LINES && form[lineField(lines.length, "description")] !== undefined) {
     const index = lines.length;
@@ -87,11 +84,4 @@ export function parseDraft({ texts, lines }: InvoiceDraft): ParsedDraft {
     message,
   }));
   return { input: null, errors };
-}
-
-/** Whole numbers, also as `75.000`; other text stays text, which the schema refuses. */
-function parseNumber(text: string): number | string | undefined {
-  if (text === "") return undefined;
-  const isNumber = /^\d{1,15}$/.test(text) || /^\d{1,3}(\.\d{3})+$/.test(text);
-  return isNumber ? Number(text.replaceAll(".", "")) : text;
 }

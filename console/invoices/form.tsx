@@ -12,7 +12,7 @@ import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, FormToken } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
-import { FormField } from "../shared/fields.tsx";
+import { FormError, FormField } from "../shared/fields.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
@@ -157,8 +157,8 @@ const InvoiceForm: FC<FormProps> = (props) => {
     <Frame view={view} title={words.create} path={PATH}>
       <BackLink view={view} to={LIST}>{words.title}</BackLink>
       <h1>{words.create}</h1>
-      <FormError {...props} />
-      <form class="invoice" method="post" action={root + PATH}>
+      <FormError {...props} fields={fieldsOf(draft)} />
+      <form class="record" method="post" action={root + PATH}>
         <FormToken view={view} />
         <input type="hidden" name="key" value={formKey} />
         <CustomerFields {...props} />
@@ -183,28 +183,14 @@ const InvoiceForm: FC<FormProps> = (props) => {
   );
 };
 
-/** What is wrong with the form, and the errors of fields that it does not have. */
-const FormError: FC<FormProps> = ({ view, draft, errors, error }) => {
-  if (!error) return null;
-  const known = [
+/** The names of the fields that show their errors. */
+function fieldsOf({ lines }: InvoiceDraft): string[] {
+  return [
     ...TEXT_FIELDS,
     "items",
-    ...draft.lines.flatMap((_, index) => LINE_FIELDS.map((name) => lineField(index, name))),
-  ] as string[];
-  const others = errors.filter(({ field }) => !known.includes(field));
-  return (
-    <div role="alert" class="error">
-      {error}
-      {others.length > 0 && (
-        <ul>
-          {others.map(({ field, message }) => (
-            <li>{`${field}: ${view.words.message(message)}`}</li>
-          ))}
-        </ul>
-      )}
-    </div>
-  );
-};
+    ...lines.flatMap((_, index) => LINE_FIELDS.map((name) => lineField(index, name))),
+  ];
+}
 
 const CustomerFields: FC<FormProps> = (props) => {
   const { invoicesPage: words, ...shared } = props.view.words;

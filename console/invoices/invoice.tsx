@@ -28,7 +28,15 @@ import {
   redirectAfter,
   submitOnce,
 } from "../shared/confirm.tsx";
-import { BackLink, Card, Facts, linkTo, RecordActions, Time } from "../shared/elements.tsx";
+import {
+  BackLink,
+  Card,
+  Facts,
+  LinkCard,
+  linkTo,
+  RecordActions,
+  Time,
+} from "../shared/elements.tsx";
 import { explain, issuesOf } from "../shared/explain.ts";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -233,28 +241,12 @@ const Customer: FC<PartProps> = ({ view, invoice }) => {
   );
 };
 
-/** Selectable without scripts; with scripts, a button copies it. */
 const PaymentLink: FC<PartProps> = ({ view, invoice }) => {
   const { invoicesPage: words } = view.words;
   const { payment_link_url: url, status } = invoice;
   if (url === null) return null;
   const isOpen = status !== "paid" && status !== "void" && status !== "failed";
-  return (
-    <Card id="link" title={words.link}>
-      <p>
-        <code id="payment-link" class="secret">{url}</code>
-      </p>
-      <div class="actions">
-        <button type="button" data-copy="payment-link" data-copied={words.copied}>
-          {words.copy}
-        </button>
-        {/^https?:\/\//.test(url) && (
-          <a class="button" href={url} rel="noreferrer" target="_blank">{words.open}</a>
-        )}
-      </div>
-      {isOpen && <p class="help">{words.linkHelp}</p>}
-    </Card>
-  );
+  return <LinkCard view={view} title={words.link} url={url} help={isOpen && words.linkHelp} />;
 };
 
 interface VoidProps {

@@ -187,7 +187,8 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
 type BacklogRow = [what: Child, count: number, seconds: number | null];
 
 function backlogOf({ root, words }: View, status: PartProps["status"]): BacklogRow[] {
-  const { jobs, events, outbox, webhooks, notifications, unanswered, ownerless } = status;
+  const { jobs, events, outbox, webhooks, notifications, unanswered, ownerless, checkouts } =
+    status;
   const { backlog } = words.statusPage;
   const link = (path: string, text: string) => <a href={root + path}>{text}</a>;
   return [
@@ -208,6 +209,8 @@ function backlogOf({ root, words }: View, status: PartProps["status"]): BacklogR
     ],
     [link("/payments/?outcome=unknown", backlog.unknownPayments), unanswered.payments, null],
     [link("/payments/?owner=none", backlog.ownerlessPayments), ownerless.paid_payments, null],
+    [link("/checkouts/?alert=paid_twice", backlog.paidTwice), checkouts.paid_twice, null],
+    [link("/checkouts/?alert=paid_late", backlog.paidLate), checkouts.paid_late, null],
     [backlog.unknownInvoices, unanswered.invoices, null],
     [backlog.unknownSubscriptions, unanswered.subscriptions, null],
     [

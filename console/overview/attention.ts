@@ -28,6 +28,8 @@ export function listAttention(attention: Attention): AttentionEntry[] {
     ),
     entry("unansweredPayments", attention.unansweredPayments, "/payments/?outcome=unknown"),
     entry("ownerlessPayments", attention.ownerlessPayments, "/payments/?owner=none"),
+    entry("paidTwice", attention.checkoutsPaidTwice, "/checkouts/?alert=paid_twice"),
+    entry("paidLate", attention.checkoutsPaidLate, "/checkouts/?alert=paid_late"),
     entry("pendingRefunds", attention.pendingRefunds, "/refunds/?status=pending"),
     ...differingReports.map(({ id, differences }) =>
       entry("differences", differences, `/reconciliations/${id}/`)

@@ -12,7 +12,16 @@ import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
-import { BackLink, Card, Facts, linkTo, RecordActions, Table, Time } from "../shared/elements.tsx";
+import {
+  BackLink,
+  Card,
+  Facts,
+  LinkCard,
+  linkTo,
+  RecordActions,
+  Table,
+  Time,
+} from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -109,6 +118,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
             actions={payment.allowed_actions.map((action) => [action, words.actionNames[action]])}
             none={words.noActions}
           />
+          <PaymentPageLink view={view} payment={payment} />
           <CustomerSees view={view} payment={payment} />
           <Customer view={view} payment={payment} />
         </div>
@@ -135,12 +145,14 @@ interface PartProps {
 
 const Details: FC<PartProps> = ({ view, payment }) => {
   const { root, words } = view;
-  const { invoice_id, subscription_id } = payment;
+  const { checkout_id, invoice_id, subscription_id } = payment;
   return (
     <Card id="details" title={words.details}>
       <Facts
         facts={{
           [words.method]: methodName(words, payment.payment_type, payment.bank),
+          [words.paymentPage.checkout]: checkout_id &&
+            <a href={`${root}/checkouts/${checkout_id}/`}>{checkout_id}</a>,
           [words.paymentPage.invoice]: invoice_id &&
             <a href={`${root}/invoices/${invoice_id}/`}>{invoice_id}</a>,
           [words.paymentPage.subscription]: subscription_id &&
@@ -203,6 +215,11 @@ function chargebackOf({ words }: View, payment: PaymentView): string | null {
   if (has_unknown_chargeback) return words.paymentPage.unknownChargeback;
   return amount === null || Number(amount) === 0 ? null : rupiah(amount);
 }
+
+const PaymentPageLink: FC<PartProps> = ({ view, payment: { payment_page_url: url } }) => {
+  const { link, linkHelp } = view.words.paymentPage;
+  return url === null ? null : <LinkCard view={view} title={link} url={url} help={linkHelp} />;
+};
 
 const CustomerSees: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;

@@ -95,6 +95,32 @@ export function linkTo(url: string | null): Child {
     : <code>{url}</code>;
 }
 
+interface LinkCardProps {
+  view: View;
+  title: string;
+  url: string;
+  /** Whom to send it to. */
+  help?: string | false;
+}
+
+/** A link for a customer. Selectable without scripts; with scripts, a button copies it. */
+export const LinkCard: FC<LinkCardProps> = ({ view: { words }, title, url, help }) => (
+  <Card id="link" title={title}>
+    <p>
+      <code id="payment-link" class="secret">{url}</code>
+    </p>
+    <div class="actions">
+      <button type="button" data-copy="payment-link" data-copied={words.copied}>
+        {words.copyLink}
+      </button>
+      {/^https?:\/\//.test(url) && (
+        <a class="button" href={url} rel="noreferrer" target="_blank">{words.openLink}</a>
+      )}
+    </div>
+    {help && <p class="help">{help}</p>}
+  </Card>
+);
+
 export type Tone = "good" | "wait" | "bad" | "plain";
 
 /** A state as a coloured label. */
@@ -146,10 +172,13 @@ interface RecordActionsProps {
   actions: (readonly [string, string])[];
   /** Shown if there are no actions. */
   none: string;
+  /** False for a checkout, which the gateway does not know: its payments can be checked. */
+  canCheck?: boolean;
 }
 
-/** What staff can do with a payment, an invoice or a subscription. */
-export const RecordActions: FC<RecordActionsProps> = ({ view, path, actions, none }) => {
+/** What staff can do with a payment, an invoice, a subscription or a checkout. */
+export const RecordActions: FC<RecordActionsProps> = (props) => {
+  const { view, path, actions, none, canCheck = true } = props;
   const { root, words, session } = view;
   if (!session.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
   return (
@@ -160,7 +189,9 @@ export const RecordActions: FC<RecordActionsProps> = ({ view, path, actions, non
           <a class="button" href={`${root}${path}${action}/`}>{name}</a>
         ))}
       </div>
-      <ActionButton view={view} to={`${path}check-status/`}>{words.checkStatus}</ActionButton>
+      {canCheck && (
+        <ActionButton view={view} to={`${path}check-status/`}>{words.checkStatus}</ActionButton>
+      )}
     </Card>
   );
 };

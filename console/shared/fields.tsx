@@ -1,6 +1,8 @@
 /** The fields of forms and filters, with their labels. */
 
 import type { Child, FC } from "hono/jsx";
+import type { FieldError } from "../../core/errors.ts";
+import type { View } from "./session.ts";
 
 interface FormFieldProps {
   name: string;
@@ -38,6 +40,33 @@ export const FormField: FC<FormFieldProps> = (props) => {
       />
       {error && <p id={`${name}-error`} class="field-error">{error}</p>}
       {help && <p id={`${name}-help`} class="help">{help}</p>}
+    </div>
+  );
+};
+
+interface FormErrorProps {
+  view: View;
+  /** What is wrong with the whole form; empty: nothing. */
+  error?: string;
+  errors: FieldError[];
+  /** The fields that show their errors themselves. */
+  fields: readonly string[];
+}
+
+/** What is wrong with the form, and the errors of fields that it does not have. */
+export const FormError: FC<FormErrorProps> = ({ view, error, errors, fields }) => {
+  if (!error) return null;
+  const others = errors.filter(({ field }) => !fields.includes(field));
+  return (
+    <div role="alert" class="error">
+      {error}
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ field, message }) => (
+            <li>{`${field}: ${view.words.message(message)}`}</li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 };

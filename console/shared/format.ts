@@ -58,7 +58,7 @@ export function methodName(words: Words, type: string, bank: string | null = nul
     type.replaceAll("_", " ");
 }
 
-/** Methods whose name is the same in all languages. */
+/** Methods and stores whose name is the same in all languages. */
 const BRANDS: Record<string, string> = {
   gopay: "GoPay",
   shopeepay: "ShopeePay",
@@ -67,6 +67,8 @@ const BRANDS: Record<string, string> = {
   qris: "QRIS",
   akulaku: "Akulaku",
   kredivo: "Kredivo",
+  indomaret: "Indomaret",
+  alfamart: "Alfamart",
 };
 
 /** A status of a payment; one that the service does not know stays as the gateway sent it. */

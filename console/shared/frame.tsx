@@ -84,7 +84,7 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, children }) => 
 /** The groups of the navigation, in their order. */
 const GROUPS = [
   ["/"],
-  ["/payments/", "/refunds/", "/invoices/", "/subscriptions/"],
+  ["/payments/", "/refunds/", "/checkouts/", "/invoices/", "/subscriptions/"],
   ["/reports/", "/reconciliations/"],
   ["/events/", "/webhooks/", "/notifications/", "/jobs/"],
   ["/keys/", "/sessions/", "/audit/", "/status/"],
@@ -97,6 +97,7 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/": words.overviewPage.title,
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
+    "/checkouts/": words.checkoutsPage.title,
     "/invoices/": words.invoicesPage.title,
     "/subscriptions/": words.subscriptionsPage.title,
     "/reports/": words.reportsPage.title,

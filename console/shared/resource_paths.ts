@@ -2,6 +2,7 @@
 
 const PATHS = {
   payment: "/payments/",
+  checkout: "/checkouts/",
   invoice: "/invoices/",
   subscription: "/subscriptions/",
   webhook_endpoint: "/webhooks/",
@@ -13,7 +14,13 @@ const PATHS = {
 type Kind = keyof typeof PATHS;
 
 /** The kinds that events are about: an event's name begins with its kind. */
-const EVENT_KINDS: readonly Kind[] = ["payment", "invoice", "subscription", "webhook_endpoint"];
+const EVENT_KINDS: readonly Kind[] = [
+  "payment",
+  "checkout",
+  "invoice",
+  "subscription",
+  "webhook_endpoint",
+];
 
 /** The path of the page of an event's resource; null: it has none. */
 export function pathByEvent(eventName: string, id: string): string | null {
@@ -24,6 +31,7 @@ export function pathByEvent(eventName: string, id: string): string | null {
 /** The kinds by the first part of a route of the API or of the console. */
 const ROUTE_KINDS = new Map<string, Kind>(Object.entries({
   charge: "payment",
+  checkouts: "checkout",
   events: "event",
   invoices: "invoice",
   jobs: "job",

@@ -73,6 +73,10 @@ function statusName(
   status: string,
 ): string {
   if (resource === "payment" || payment_id !== null) return paymentStatusName(words, status);
-  const { statuses } = resource === "invoice" ? words.invoicesPage : words.subscriptionsPage;
+  const { statuses } = {
+    checkout: words.checkoutsPage,
+    invoice: words.invoicesPage,
+    subscription: words.subscriptionsPage,
+  }[resource];
   return (statuses as Record<string, string>)[status] ?? status;
 }

@@ -32,9 +32,6 @@ export const INVOICES_IN_ENGLISH = {
   pdf: "PDF",
   link: "Payment link",
   linkHelp: "Send this link to the customer. The gateway does not send it.",
-  copy: "Copy the link",
-  copied: "Copied",
-  open: "Open",
   payments: "Payments",
   noPayments: "The customer has not started a payment yet.",
   unconfirmed:
@@ -119,9 +116,6 @@ export const INVOICES_IN_INDONESIAN: typeof INVOICES_IN_ENGLISH = {
   pdf: "PDF",
   link: "Tautan pembayaran",
   linkHelp: "Kirim tautan ini ke pelanggan. Gateway tidak mengirimnya.",
-  copy: "Salin tautan",
-  copied: "Tersalin",
-  open: "Buka",
   payments: "Pembayaran",
   noPayments: "Pelanggan belum memulai pembayaran.",
   unconfirmed:

@@ -79,13 +79,17 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "gives more than {} rows; use a longer interval":
     "menghasilkan lebih dari {} baris; pilih interval yang lebih panjang",
 
-  // Invoices and webhook endpoints.
+  // Checkouts, invoices and webhook endpoints.
+  "must be from 2 minutes to 30 days in the future": "harus dari 2 menit sampai 30 hari ke depan",
+  "The order id {}, or one of {} to ~{}, is already in use. Send another order_id.":
+    "ID pesanan {}, atau salah satu dari {} sampai ~{}, sudah dipakai. Pakai ID lain.",
   "is already used by another invoice; send another number, or omit it":
     "sudah dipakai invoice lain; pakai nomor lain, atau kosongkan",
   "Order id {} is already in use. Send a new order_id, or retry with the original Idempotency-Key.":
     "ID pesanan {} sudah dipakai. Pakai ID lain, atau kosongkan.",
   "The gateway already has a transaction with this order id. Send a new order_id.":
     "Gateway sudah memiliki transaksi dengan ID pesanan ini. Pakai ID lain.",
+  "must be a URL such as {}": "harus berupa URL, misalnya {}",
   "must be a URL, such as {}": "harus berupa URL, misalnya {}",
   "must begin with https:// or http://": "harus diawali https:// atau http://",
   "must begin with https://": "harus diawali https://",
@@ -170,6 +174,11 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "An invoice with status {} cannot be voided. Refund its payment instead.":
     "Invoice berstatus {} tidak dapat dibatalkan. Kembalikan dana pembayarannya.",
   "An invoice with status {} cannot be voided.": "Invoice berstatus {} tidak dapat dibatalkan.",
+  "A checkout with status {} cannot be cancelled. Refund its payment instead.":
+    "Checkout berstatus {} tidak dapat dibatalkan. Kembalikan dana pembayarannya.",
+  "A checkout with status {} cannot be cancelled.": "Checkout berstatus {} tidak dapat dibatalkan.",
+  "The gateway has not confirmed yet that the customer's payment is closed. Retry later.":
+    "Gateway belum mengonfirmasi bahwa pembayaran pelanggan sudah ditutup. Coba lagi nanti.",
   "A subscription that is {} cannot be {}.":
     "Tindakan ini tidak dapat dilakukan pada langganan berstatus {}.",
   "The gateway has not confirmed this subscription yet. Retry later.":

@@ -98,9 +98,12 @@ export const PAYMENT_IN_ENGLISH = {
   unknownChargeback: "The gateway has not reported the amount yet",
   store: "Store",
   paid: "Paid",
+  checkout: "Checkout",
   invoice: "Invoice",
   subscription: "Subscription",
   metadata: "Metadata",
+  link: "Page for the customer",
+  linkHelp: "The customer pays here, or sees the result. Send the link to this customer only.",
   chargeUnknown:
     "The gateway has not confirmed this charge, so it is not known whether the customer can pay. " +
     "The service asks the gateway automatically, the first time after one minute, and shows the " +
@@ -171,9 +174,12 @@ export const PAYMENT_IN_INDONESIAN: typeof PAYMENT_IN_ENGLISH = {
   unknownChargeback: "Gateway belum melaporkan jumlahnya",
   store: "Toko",
   paid: "Dibayar",
+  checkout: "Checkout",
   invoice: "Invoice",
   subscription: "Langganan",
   metadata: "Metadata",
+  link: "Halaman untuk pelanggan",
+  linkHelp: "Pelanggan membayar atau melihat hasilnya di sini. Kirim hanya ke pelanggan ini.",
   chargeUnknown:
     "Gateway belum mengonfirmasi tagihan ini, jadi belum diketahui apakah pelanggan dapat " +
     "membayar. Layanan menanyakannya secara otomatis, pertama kali setelah satu menit, dan " +

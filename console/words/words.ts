@@ -1,6 +1,7 @@
 /** The texts of the console in each language. The English ones define the type of the others. */
 
 import { COMMON_IN_ENGLISH, COMMON_IN_INDONESIAN } from "./common.ts";
+import { CHECKOUTS_IN_ENGLISH, CHECKOUTS_IN_INDONESIAN } from "./checkouts.ts";
 import { INVOICES_IN_ENGLISH, INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { KEYS_IN_ENGLISH, KEYS_IN_INDONESIAN } from "./keys.ts";
 import { OPERATIONS_IN_ENGLISH, OPERATIONS_IN_INDONESIAN } from "./operations.ts";
@@ -22,6 +23,7 @@ export const ENGLISH = {
   problems: PROBLEMS_IN_ENGLISH,
   paymentsPage: PAYMENTS_IN_ENGLISH,
   paymentPage: PAYMENT_IN_ENGLISH,
+  checkoutsPage: CHECKOUTS_IN_ENGLISH,
   invoicesPage: INVOICES_IN_ENGLISH,
   subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
   keysPage: KEYS_IN_ENGLISH,
@@ -37,6 +39,7 @@ export const INDONESIAN: Words = {
   problems: PROBLEMS_IN_INDONESIAN,
   paymentsPage: PAYMENTS_IN_INDONESIAN,
   paymentPage: PAYMENT_IN_INDONESIAN,
+  checkoutsPage: CHECKOUTS_IN_INDONESIAN,
   invoicesPage: INVOICES_IN_INDONESIAN,
   subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
   keysPage: KEYS_IN_INDONESIAN,

@@ -19,7 +19,7 @@ import { createProblems } from "../records/problems.ts";
 import { type Change, findReset, type RecordKind } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { canBecome, type CheckoutStatus } from "./states.ts";
-import { type CheckoutView, viewCheckout } from "./views.ts";
+import { type CheckoutView, shownOf, viewCheckout } from "./views.ts";
 
 export const problems = createProblems<GatewayCheckout>(
   ({ id, order_id }) => ({ checkout_id: id, order_id }),
@@ -37,7 +37,7 @@ export const checkoutKind: RecordKind<GatewayCheckout, CheckoutView> = {
   find: findCheckout,
   writes: checkoutWrites,
   view: viewCheckout,
-  shownOf: ({ status, attempts }) => `${status} ${attempts.length}`,
+  shownOf,
   stateOf: ({ status }) => ({ status, fraud: null }),
   fixed: fixedNames(CHECKOUT_COLUMNS),
   findViolation,
@@ -83,7 +83,10 @@ export async function changeCheckout(
   return await changeRecord(service, checkoutKind, known, decide);
 }
 
-export async function readCheckoutPayments({ database }: Service, { id }: GatewayCheckout) {
+export async function readCheckoutPayments(
+  { database }: Service,
+  { id }: Pick<GatewayCheckout, "id">,
+) {
   return await database.query(
     (sql) => listPaymentsOfCheckout(sql, id),
     "list payments of checkout",

@@ -1,21 +1,26 @@
 /** `readCheckout`, `listCheckouts`, and a checkout as direct answers show it: with its link. */
 
 import {
+  type CheckoutAlert,
   type CheckoutConditions,
   findCheckout,
   type GatewayCheckout,
   listCheckouts as list,
+  listCheckoutsWithAlert as listWithAlert,
 } from "../../db/billing/checkouts.ts";
 import { findPayment } from "../../db/payments/statements.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { checkRange, idRange, refuseFilters } from "../lists/filters.ts";
-import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
+import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
+import { ownerlessSince } from "../payments/read.ts";
 import { forCaller, viewPayment } from "../payments/views.ts";
 import { findOwn, ownerOfList } from "../records/read.ts";
 import type { Service } from "../service.ts";
 import { checkoutKind } from "./checkout_record.ts";
 import { isRunning } from "./states.ts";
 import { type CheckoutView, viewCheckout } from "./views.ts";
+
+export { CHECKOUT_ALERTS } from "../../db/billing/checkouts.ts";
 
 /** For how long the page shows the result after the end. */
 const LINK_MS = 30 * 24 * 60 * 60 * 1_000;
@@ -99,4 +104,27 @@ export async function listCheckouts(
     (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list checkouts"),
   );
   return { checkouts: rows.map(viewCheckout), next };
+}
+
+/** Alerts of checkouts that were paid earlier are not shown, like those of payments. */
+export const alertsSince = ownerlessSince;
+
+/** Checkouts of all users that were paid twice or late, until money was refunded. */
+export async function listCheckoutsWithAlert(
+  { database, clock }: Service,
+  caller: Caller,
+  alert: CheckoutAlert,
+  { after, limit }: { after: WalkCursor | null; limit: number },
+): Promise<CheckoutPage> {
+  requireReadAll(caller);
+  const page = { paidSince: alertsSince(clock()), before: after?.id ?? null };
+  const { rows, next } = await readPage(
+    limit,
+    (limit) =>
+      database.query(
+        (sql) => listWithAlert(sql, alert, { ...page, limit }),
+        "list checkouts with an alert",
+      ),
+  );
+  return { checkouts: rows.map(viewCheckout), next: next === null ? null : { id: next, at: null } };
 }

@@ -34,6 +34,14 @@ export function viewCheckout(checkout: GatewayCheckout): CheckoutView {
   };
 }
 
+/**
+ * The values of a checkout that a form of the console shows. Its action is refused if they have
+ * changed.
+ */
+export function shownOf({ status, attempts }: CheckoutView): string {
+  return `${status} ${attempts.length}`;
+}
+
 function viewAttempt(attempt: CheckoutAttempt): CheckoutView["attempts"][number] {
   const { number, method, order_id, created_at, closed_at } = attempt;
   return {

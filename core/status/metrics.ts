@@ -126,6 +126,8 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
       { resource },
     ]),
     ["ownerless", workload.ownerless, {}],
+    ["paidTwice", workload.checkouts.paid_twice, {}],
+    ["paidLate", workload.checkouts.paid_late, {}],
     ["unrecognized", workload.unrecognized.count, {}],
   ];
 }

@@ -40,6 +40,7 @@ export interface StatusView {
   notifications: { received: number; oldest_received_seconds: number | null; failed: number };
   unanswered: { payments: number; invoices: number; subscriptions: number };
   ownerless: { paid_payments: number };
+  checkouts: Workload["checkouts"];
   load: { event_loop_delay_ms: number; rejected_requests: number };
   unrecognized: {
     payments: number;
@@ -111,6 +112,7 @@ export async function readStatus(
     },
     unanswered,
     ownerless: { paid_payments: workload.ownerless },
+    checkouts: workload.checkouts,
     load: {
       event_loop_delay_ms: Math.round(service.load.delayMs()),
       rejected_requests: service.load.rejectedRequests(),

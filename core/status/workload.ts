@@ -6,6 +6,8 @@ import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
 import type { Sql } from "../../db/connection/database.ts";
 import { findUnpublished } from "../../db/events/publication.ts";
 import {
+  type CheckoutAlerts,
+  countCheckoutAlerts,
   countDisabledEndpoints,
   countFailedNotifications,
   countJobs,
@@ -23,6 +25,7 @@ import {
   type UnrecognizedPayments,
 } from "../../db/reports/status.ts";
 import type { Waiting } from "../../db/records/waiting.ts";
+import { alertsSince } from "../checkouts/read.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
 
@@ -46,6 +49,7 @@ export interface Workload {
   unanswered: Unanswered;
   /** Paid payments without an owner. */
   ownerless: number;
+  checkouts: CheckoutAlerts;
   /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
 }
@@ -68,6 +72,7 @@ export async function readWorkload(
     failedNotifications: await read(countFailedNotifications),
     unanswered: await read(countUnanswered),
     ownerless: await read((sql) => countOwnerless(sql, ownerlessSince(clock()))),
+    checkouts: await read((sql) => countCheckoutAlerts(sql, alertsSince(clock()))),
     unrecognized: await read(findUnrecognized),
   };
 }

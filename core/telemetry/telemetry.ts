@@ -169,6 +169,14 @@ const SHARED_GAUGES = {
     "payments.ownerless",
     "Payments without an owner that were paid in the last 30 days",
   ),
+  paidTwice: createGauge(
+    "checkouts.paid_twice",
+    "Checkouts that were paid twice in the last 30 days, with neither payment refunded",
+  ),
+  paidLate: createGauge(
+    "checkouts.paid_late",
+    "Checkouts that were paid late in the last 30 days, with the payment not refunded",
+  ),
   unrecognized: createGauge(
     "payments.unrecognized",
     "Payments whose status at the gateway is not known to the service",

@@ -199,10 +199,65 @@ export async function listDueCheckouts(
     where check_at <= ${now} order by check_at limit ${limit}`;
 }
 
-/** How many checkouts were paid by two payments; at most `limit`. */
-export async function countPaidTwice(sql: Sql, limit: number): Promise<number> {
-  const [row] = await sql<[{ count: number }]>`
-    select count(*)::integer as count from (
-      select from gateway.checkouts where extra_payment_id is not null limit ${limit}) as found`;
-  return row!.count;
+/** What staff have to decide about a paid checkout. */
+export const CHECKOUT_ALERTS = ["paid_twice", "paid_late"] as const;
+
+export type CheckoutAlert = (typeof CHECKOUT_ALERTS)[number];
+
+/**
+ * How many checkouts are examined at most: the newest of those that were paid twice, and of all
+ * paid ones, because those that were paid late have no index of their own.
+ */
+const MAX_EXAMINED = { paid_twice: 1_000, paid_late: 5_000 };
+
+/** The payment has not been refunded in full, nor charged back. */
+const IS_NOT_RETURNED = `payment.transaction_status in
+        ('capture', 'settlement', 'partial_refund', 'partial_chargeback')`;
+
+/**
+ * Selects the ids of checkouts with an alert since this time whose money was not returned: paid
+ * twice, until one of the two payments is refunded; or paid late, until the payment is refunded.
+ * `examined` keeps the cost independent of the tables.
+ */
+export function checkoutsWithAlert(
+  sql: Sql,
+  alert: CheckoutAlert,
+  paidSince: Date,
+  examined = MAX_EXAMINED[alert],
+) {
+  return alert === "paid_twice"
+    ? sql`
+    select id from (
+      select id, payment_id, extra_payment_id from gateway.checkouts
+      where extra_payment_id is not null order by id desc limit ${examined}
+    ) twice
+    where 2 = (
+      select count(*) from gateway.payments payment
+      where payment.id in (twice.payment_id, twice.extra_payment_id)
+        and ${sql.unsafe(IS_NOT_RETURNED)}
+      having max(payment.paid_at) >= ${paidSince})`
+    : sql`
+    select id from (
+      select id, payment_id, is_late, ended_at from gateway.checkouts
+      where status = 'paid' order by status desc, id desc limit ${examined}
+    ) paid
+    where is_late and ended_at >= ${paidSince} and exists (
+      select from gateway.payments payment
+      where payment.id = paid.payment_id and ${sql.unsafe(IS_NOT_RETURNED)})`;
+}
+
+/** Newest first. `before`: only checkouts after this one in the list. */
+export async function listCheckoutsWithAlert(
+  sql: Sql,
+  alert: CheckoutAlert,
+  { paidSince, before, limit }: { paidSince: Date; before: string | null; limit: number },
+  examined?: number,
+): Promise<GatewayCheckout[]> {
+  const rows = await sql<GatewayCheckout[]>`
+    select ${sql.unsafe(WHOLE_CHECKOUT)} from gateway.checkouts checkout
+    where id = any(array(
+      ${checkoutsWithAlert(sql, alert, paidSince, examined)} and id < ${before ?? MAX}::uuid
+      order by id desc limit ${limit}))
+    order by id desc`;
+  return rows.map(withTimes);
 }

@@ -4,6 +4,7 @@
  * how much needs attention.
  */
 
+import { checkoutsWithAlert } from "../billing/checkouts.ts";
 import type { Sql } from "../connection/database.ts";
 import { ownerlessPayments, unansweredPayments } from "../payments/lists.ts";
 import { IS_FAILING } from "../webhooks/endpoints.ts";
@@ -20,6 +21,9 @@ export interface AttentionCounts {
   unansweredPayments: number;
   /** Paid payments without an owner. */
   ownerlessPayments: number;
+  checkoutsPaidTwice: number;
+  /** Checkouts that were paid after they had expired or were cancelled. */
+  checkoutsPaidLate: number;
   /** Refunds whose outcome is not known. */
   pendingRefunds: number;
   failedNotifications: number;
@@ -29,12 +33,13 @@ export interface AttentionCounts {
 
 /**
  * `createdBefore`: unanswered payments count only if they were created before this time.
- * `paidSince`: payments without an owner count only if they were paid since this time.
+ * `paidSince`: payments without an owner, and checkouts that were paid twice or late, count only if
+ * they were paid since this time.
  */
 export async function countAttention(
   sql: Sql,
   { createdBefore, paidSince }: { createdBefore: Date; paidSince: Date },
-  examined = MAX_EXAMINED,
+  examined?: number,
 ): Promise<AttentionCounts> {
   const limit = MAX_ATTENTION + 1;
   const [counts] = await sql<[AttentionCounts]>`
@@ -44,7 +49,7 @@ export async function countAttention(
         where (fraud_alert, payment_id) >= ('challenge', '00000000-0000-0000-0000-000000000000')
           and (fraud_alert, payment_id) <= ('challenge', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           and fraud_alert is not null
-        order by fraud_alert desc, payment_id desc limit ${examined}
+        order by fraud_alert desc, payment_id desc limit ${examined ?? MAX_EXAMINED}
       ) payment where transaction_status in ('capture', 'authorize')
     ) as challenged,
     (
@@ -55,7 +60,17 @@ export async function countAttention(
     ) as "ownerlessPayments",
     (
       select count(*)::int from (
-        select status from gateway.refunds order by id desc limit ${examined}
+        ${checkoutsWithAlert(sql, "paid_twice", paidSince, examined)} limit ${limit}
+      ) checkout
+    ) as "checkoutsPaidTwice",
+    (
+      select count(*)::int from (
+        ${checkoutsWithAlert(sql, "paid_late", paidSince, examined)} limit ${limit}
+      ) checkout
+    ) as "checkoutsPaidLate",
+    (
+      select count(*)::int from (
+        select status from gateway.refunds order by id desc limit ${examined ?? MAX_EXAMINED}
       ) refund where status = 'pending'
     ) as "pendingRefunds",
     (

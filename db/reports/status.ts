@@ -3,6 +3,7 @@
  * stops at a limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
+import { checkoutsWithAlert } from "../billing/checkouts.ts";
 import type { Sql } from "../connection/database.ts";
 import { type GatewayJob, IS_UNDELIVERED, type JobStatus } from "../jobs/jobs.ts";
 import { ownerlessPayments } from "../payments/lists.ts";
@@ -150,6 +151,22 @@ export async function countOwnerless(sql: Sql, paidSince: Date): Promise<number>
   const [found] = await sql<[{ count: number }]>`
     select count(*) from (${ownerlessPayments(sql, paidSince)}) ownerless`;
   return found.count;
+}
+
+/** Checkouts of which staff have to return money, or decide what happens with the order. */
+export interface CheckoutAlerts {
+  paid_twice: number;
+  paid_late: number;
+}
+
+export async function countCheckoutAlerts(sql: Sql, paidSince: Date): Promise<CheckoutAlerts> {
+  const [found] = await sql<[CheckoutAlerts]>`
+    select
+      (select count(*) from (${checkoutsWithAlert(sql, "paid_twice", paidSince)}) twice)
+        as paid_twice,
+      (select count(*) from (${checkoutsWithAlert(sql, "paid_late", paidSince)}) late)
+        as paid_late`;
+  return found;
 }
 
 export interface UnrecognizedPayments {

@@ -46,6 +46,7 @@ export const STATUSES = {
       notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
       unanswered: { payments: 1, invoices: 0, subscriptions: 0 },
       ownerless: { paid_payments: 0 },
+      checkouts: { paid_twice: 0, paid_late: 0 },
       load: { event_loop_delay_ms: 4, rejected_requests: 0 },
       unrecognized: { payments: 0, examples: [] },
     },

@@ -179,6 +179,17 @@ export const StatusSchema = z.object({
         "service could not tell which charge created them.",
     ),
   }).openapi({ description: "Payments that only staff and viewers see." }),
+  checkouts: z.object({
+    paid_twice: count(
+      "Checkouts with two paid payments (`extra_payment_id`), of which neither is refunded. " +
+        "Refund one of the two. Only those of the last 30 days, 1,000 at most.",
+    ),
+    paid_late: count(
+      "Checkouts that were paid after they had expired or were cancelled (`is_late`), and whose " +
+        "payment is not refunded. Deliver the order, or refund the payment. Only those of the " +
+        "last 30 days, among the newest 5,000 paid checkouts.",
+    ),
+  }).openapi({ description: "Checkouts about which staff have to decide." }),
   load: z.object({
     event_loop_delay_ms: count(
       "Longest delay of the event loop in the last ten seconds, in milliseconds. If " +

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { cancelCheckout } from "../../core/checkouts/cancel.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { cancelPayment } from "../../core/payments/actions.ts";
 import { cancelSubscription } from "../../core/subscriptions/actions.ts";
+import { type Checkout, PUBLIC_URL, withCheckouts } from "../support/checkouts/checkouts.ts";
 import { formsOf, signInTo, XSS_PROBE } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
@@ -20,6 +22,7 @@ const databaseUrl = await createDatabase();
 
 interface Records {
   payment: Payment;
+  checkout: Checkout;
   invoice: Invoice;
   subscription: Subscription;
 }
@@ -30,15 +33,18 @@ async function createRecords(payments: RelayedPayments, more: object = {}): Prom
   const created = await post("/subscriptions/", await subscriptionRequest(sandbox));
   return {
     payment: await payments.charge("bca"),
+    checkout: await withCheckouts(payments).create(),
     invoice: await parseInvoice(sent, 201),
     subscription: await parseSubscription(created, 201),
   };
 }
 
-/** The forms of payments, invoices and subscriptions. */
-function pathsOf({ payment, invoice, subscription }: Records): string[] {
+/** The forms of payments, checkouts, invoices and subscriptions. */
+function pathsOf({ payment, checkout, invoice, subscription }: Records): string[] {
   return [
     `/console/payments/${payment.id}/gateway/`,
+    "/console/checkouts/new/",
+    `/console/checkouts/${checkout.id}/cancel/`,
     "/console/invoices/new/",
     `/console/invoices/${invoice.id}/void/`,
     `/console/invoices/${invoice.id}/check-status/`,
@@ -60,8 +66,11 @@ function fieldsOf(
     key: randomUUID(),
     shown: path.includes("/subscriptions/")
       ? `${status} ${amount} ${interval} ${interval_unit}`
+      : path.includes("/checkouts/")
+      ? "open 0"
       : `${invoice.status} ${invoice.total_amount}`,
     step: "create",
+    gross_amount: "1000",
     customer_name: "Forged",
     due_date: "2099-12-31",
     "items.0.description": "Forged",
@@ -74,11 +83,12 @@ function fieldsOf(
 /** Fails if the gateway has got more than `asked` requests, or if a record has changed. */
 async function assertUnchanged(
   payments: RelayedPayments,
-  { payment, invoice, subscription }: Records,
+  { payment, checkout, invoice, subscription }: Records,
   asked: number,
 ): Promise<void> {
   assert.equal(payments.relay.asked().length, asked, "the gateway was asked nothing");
   assert.deepEqual(await payments.read(payment.id), payment);
+  assert.deepEqual(await withCheckouts(payments).readCheckout(checkout.id), checkout);
   assert.deepEqual(
     await parseInvoice(await payments.get(`/invoices/${invoice.id}/`), 200),
     invoice,
@@ -89,8 +99,8 @@ async function assertUnchanged(
   );
 }
 
-Deno.test("console forms: a viewer changes no payment, invoice or subscription, also by forged requests", async () => {
-  await using payments = await openRelayed({ databaseUrl });
+Deno.test("console forms: a viewer changes no payment, checkout, invoice or subscription, also by forged requests", async () => {
+  await using payments = await openRelayed({ databaseUrl, env: { PUBLIC_URL } });
   const records = await createRecords(payments);
   const { app } = payments;
   const viewer = await signInTo(app, await app.createKey({ isViewer: true }));
@@ -102,21 +112,24 @@ Deno.test("console forms: a viewer changes no payment, invoice or subscription, 
     const actions = formsOf(html).map(({ action }) => action);
     assert.deepEqual(actions, ["/console/sign-out/", "/console/preferences/"], name);
   }
-  const { html } = await viewer.open("/console/invoices/");
-  assert.doesNotMatch(html, /\/invoices\/new\//);
+  for (const name of ["checkouts", "invoices"]) {
+    const { html } = await viewer.open(`/console/${name}/`);
+    assert.doesNotMatch(html, /\/new\//, name);
+  }
+  const { html } = viewer.page;
   const { token } = formsOf(html)[0]!.fields;
   for (const path of pathsOf(records)) {
     const sent = await viewer.post(path, fieldsOf(path, token!, records));
     assert.equal(sent.status, 403, path);
   }
-  for (const path of ["/console/invoices/new/", `/console/invoices/${records.invoice.id}/void/`]) {
+  for (const path of pathsOf(records).filter((path) => /new|void|checkouts/.test(path))) {
     assert.equal((await viewer.open(path)).status, 403, path);
   }
   await assertUnchanged(payments, records, asked);
 });
 
 Deno.test("console forms: are refused from another origin, without an origin, and without their token", async () => {
-  await using payments = await openRelayed({ databaseUrl });
+  await using payments = await openRelayed({ databaseUrl, env: { PUBLIC_URL } });
   const records = await createRecords(payments);
   const { app } = payments;
   const staff = await signInTo(app, await app.createKey({ isStaff: true }));
@@ -138,7 +151,7 @@ Deno.test("console forms: are refused from another origin, without an origin, an
 });
 
 Deno.test("console forms: a form does nothing without its key, or without the state that it showed", async () => {
-  await using payments = await openRelayed({ databaseUrl });
+  await using payments = await openRelayed({ databaseUrl, env: { PUBLIC_URL } });
   const records = await createRecords(payments);
   const { app } = payments;
   const staff = await signInTo(app, await app.createKey({ isStaff: true }));
@@ -162,7 +175,7 @@ Deno.test("console forms: a form does nothing without its key, or without the st
 });
 
 Deno.test("core: a viewer's change is refused, no matter where the call comes from", async () => {
-  await using payments = await openRelayed({ databaseUrl });
+  await using payments = await openRelayed({ databaseUrl, env: { PUBLIC_URL } });
   const records = await createRecords(payments);
   const viewer = {
     userId: "rina",
@@ -176,13 +189,14 @@ Deno.test("core: a viewer's change is refused, no matter where the call comes fr
   const refused = { code: "forbidden" };
   const requestFor = ({ id }: { id: string }) => ({ caller: viewer, id, requestKey: null });
   await assert.rejects(cancelPayment(service, requestFor(records.payment)), refused);
+  await assert.rejects(cancelCheckout(service, viewer, records.checkout.id), refused);
   await assert.rejects(voidInvoice(service, requestFor(records.invoice), undefined), refused);
   await assert.rejects(cancelSubscription(service, requestFor(records.subscription)), refused);
   await assertUnchanged(payments, records, asked);
 });
 
 Deno.test("console: text of customers, callers and the gateway is shown as text on every page", async () => {
-  await using payments = await openRelayed({ databaseUrl });
+  await using payments = await openRelayed({ databaseUrl, env: { PUBLIC_URL } });
   const { app, post, sandbox } = payments;
   const staff = await signInTo(app, await app.createKey({ isStaff: true }));
   const probe = XSS_PROBE.slice(0, 40);
@@ -207,6 +221,11 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
     ),
     201,
   );
+  const checkout = await withCheckouts(payments).create({
+    customer_details: { first_name: XSS_PROBE.slice(0, 30) },
+    metadata: { note: XSS_PROBE },
+    finish_url: `https://shop.example/?${XSS_PROBE}`,
+  });
   const payment = await payments.charge("bca", {
     customer_details: { first_name: XSS_PROBE.slice(0, 30), email: "a@example.com" },
     item_details: [{ name: XSS_PROBE.slice(0, 50), price: 44_000, quantity: 1 }],
@@ -214,6 +233,11 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
   });
   const query = encodeURIComponent(XSS_PROBE);
   const paths = [
+    "/console/checkouts/",
+    `/console/checkouts/?order_id=${query}&status=${query}&from=${query}`,
+    `/console/checkouts/${checkout.id}/`,
+    `/console/checkouts/${checkout.id}/?done=${query}`,
+    `/console/checkouts/${checkout.id}/cancel/`,
     "/console/invoices/",
     `/console/invoices/?customer_email=${query}&status=${query}&from=${query}`,
     `/console/invoices/${invoice.id}/`,
@@ -258,6 +282,11 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
   await staff.open("/console/invoices/new/");
   const valid = { ...entered, customer_name: probe, "items.0.price": "1000" };
   pages.push(await staff.submit(/new/, { ...valid, step: "review" }));
+  pages.push(await staff.submit(/new/, { step: "create" }));
+  await staff.open("/console/checkouts/new/");
+  const name = { "customer_details.first_name": XSS_PROBE };
+  pages.push(await staff.submit(/new/, { ...name, order_id: XSS_PROBE, step: "review" }));
+  pages.push(await staff.submit(/new/, { gross_amount: "1000", order_id: "", step: "review" }));
   pages.push(await staff.submit(/new/, { step: "create" }));
 
   for (const { html, path } of pages) {

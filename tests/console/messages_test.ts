@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { MESSAGES_IN_INDONESIAN, translateToIndonesian } from "../../console/words/messages.ts";
+import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { type Browsing, type ConsolePage, formsOf, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -35,7 +36,10 @@ function assertIndonesian(page: ConsolePage, expected: RegExp): void {
 }
 
 Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indonesia", async () => {
-  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  await using payments = await openPayments({
+    databaseUrl: await createDatabase(),
+    env: { PUBLIC_URL },
+  });
   const staff = await openIndonesian(payments);
   const { id } = await payments.paid("gopay");
   const { token } = formsOf(staff.page.html)[0]!.fields;
@@ -94,6 +98,31 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
   const sameOrder = await invoice({ ...taken, invoice_number: "" });
   assertIndonesian(sameOrder, /ID pesanan order-id-1 sudah dipakai/);
 
+  const checkout = (fields: Record<string, string>) =>
+    send("checkouts/new", /new/, {
+      step: "create",
+      gross_amount: "75000",
+      amount: "75000",
+      ...fields,
+    });
+  const invalidCheckout = await checkout({
+    gross_amount: "7,5",
+    order_id: "..",
+    expires_at: "x",
+    "customer_details.email": "budi",
+    language: "fr",
+    finish_url: "shop",
+  });
+  assertIndonesian(invalidCheckout, /harus berupa bilangan bulat di atas 0/);
+  for (const text of ["hanya boleh berisi huruf", "harus berupa waktu", "harus berupa URL"]) {
+    assert.ok(errorsOf(invalidCheckout).join().includes(text), text);
+  }
+  const past = { expires_at: "2020-01-01T10:00" };
+  assertIndonesian(await checkout(past), /harus dari 2 menit sampai 30 hari ke depan/);
+  assertIndonesian(await checkout({ cancel_url: "http://shop.example" }), /harus diawali https:/);
+  const sameId = { order_id: "order-id-1" };
+  assertIndonesian(await checkout(sameId), /ID pesanan order-id-1, atau salah satu dari/);
+
   const refund = (amount: string) => send(`payments/${id}/refund`, /refund/, { amount });
   assertIndonesian(await refund("1,5"), /Jumlah yang dikembalikan: harus berupa rupiah bulat/);
   const tooMuch = /Jumlah yang dikembalikan: paling banyak 44000, yaitu sisa/;
@@ -147,6 +176,8 @@ Deno.test("console in Bahasa Indonesia: the errors of filters are in Bahasa Indo
     "payments/?invoice_id=7": /harus berupa UUID/,
     "payments/?cursor=x": /mulai dari halaman pertama/,
     "payments/export/?q=ab": /paling sedikit 4 karakter/,
+    "checkouts/?from=x": /Dibuat dari: harus berupa waktu/,
+    "checkouts/?status=x": /harus salah satu dari/,
     "invoices/?due_from=x": /harus berupa tanggal/,
     "invoices/?due_from=2026-03-05&due_to=2026-03-01": /tidak boleh kurang dari batas awal/,
     "subscriptions/?status=x": /harus salah satu dari/,

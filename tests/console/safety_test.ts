@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import {
   browse,
   type Browsing,
@@ -18,7 +19,8 @@ const databaseUrl = await createDatabase();
 
 /** A service with one record of each kind, and the values of path parameters that lead to them. */
 async function openFilled(): Promise<TestWebhooks & { values: PathValues }> {
-  const webhooks = await openWebhooks({ databaseUrl: await createDatabase() });
+  const env = { PUBLIC_URL };
+  const webhooks = await openWebhooks({ databaseUrl: await createDatabase(), env });
   const { app, post } = webhooks;
   const endpoint = await webhooks.endpoint({ description: "Shop" });
   const payment = await webhooks.paid("gopay");
@@ -27,6 +29,7 @@ async function openFilled(): Promise<TestWebhooks & { values: PathValues }> {
     due_date: "2099-12-31",
     items: [{ description: "Beans", price: 75_000, quantity: 1 }],
   })).json();
+  const checkout = await (await post("/checkouts/", { gross_amount: 75_000 })).json();
   await app.publishEvents();
   await webhooks.deliver();
   const [job, notification] = [randomUUID(), randomUUID()];
@@ -53,6 +56,7 @@ async function openFilled(): Promise<TestWebhooks & { values: PathValues }> {
   );
   const values = {
     payments: payment.id,
+    checkouts: checkout.id,
     invoices: invoice.id,
     webhooks: endpoint.id,
     delivery: event!.id,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { updateStats } from "../../core/reports/count_payments.ts";
+import { PUBLIC_URL, withCheckouts } from "../support/checkouts/checkouts.ts";
 import { BROWSER, browserTest, openConsole, type Page } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
@@ -33,6 +34,8 @@ const PAGES = [
   "",
   "payments",
   "refunds",
+  "checkouts",
+  "checkouts/new",
   "invoices",
   "invoices/new",
   "subscriptions",
@@ -49,7 +52,7 @@ const PAGES = [
 ];
 
 browserTest("every page is accessible and fits on narrow and wide screens", async () => {
-  await using opened = await openConsole();
+  await using opened = await openConsole({ env: { PUBLIC_URL } });
   const { payments, browser, url, signIn } = opened;
   const { source } = (await import(AXE)).default;
   const payment = await payments.paid("gopay");
@@ -68,11 +71,16 @@ browserTest("every page is accessible and fits on narrow and wide screens", asyn
   }));
   await compareReport(payments.app, compared!);
   const { invoice, subscription } = await createRecords(payments);
+  const checkout = await createCheckouts(payments);
   const pages = [
     ...PAGES,
     `payments/${payment.id}`,
     `payments/${payment.id}/refund`,
     `payments/${payment.id}/gateway`,
+    `checkouts/${checkout.open}`,
+    `checkouts/${checkout.paid}`,
+    `checkouts/${checkout.open}/cancel`,
+    `payments/${checkout.payment}`,
     `invoices/${invoice}`,
     `invoices/${invoice}/void`,
     `subscriptions/${subscription}`,
@@ -113,6 +121,26 @@ const closeDetails = "for (const each of opened) each.open = false;";
 async function takeScreenshot(page: Page, path: string, width: number): Promise<void> {
   const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one").replaceAll("/", "_") || "overview";
   await page.screenshot({ path: `${SCREENSHOTS}/console_${name}_${width}.png`, fullPage: true });
+}
+
+/** A checkout that was paid twice and late, and an open one; their ids. */
+async function createCheckouts(payments: TestPayments) {
+  const checkouts = withCheckouts(payments);
+  const paid = await checkouts.create({ order_id: "order-1893", metadata: { cart: "c-1893" } });
+  await checkouts.choose(paid, "bca_va");
+  await checkouts.choose(paid, "gopay");
+  const [extra, payment] = await checkouts.paymentsOf(paid);
+  await payments.app.database.query((sql) =>
+    sql`update gateway.checkouts set status = 'paid', is_late = true, ended_at = now(),
+      payment_id = ${payment!.id}, extra_payment_id = ${extra!.id} where id = ${paid.id}`
+  );
+  const open = await checkouts.create({
+    order_id: "order-1894",
+    enabled_payments: ["qris", "gopay", "bca_va", "indomaret"],
+    finish_url: "https://shop.example/thanks",
+  });
+  await checkouts.choose(open, "bca_va");
+  return { paid: paid.id, open: open.id, payment: payment!.id };
 }
 
 /** An invoice with two items, others for the list, and a subscription; their ids. */

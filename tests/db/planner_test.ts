@@ -10,6 +10,7 @@ import { BEFORE_ALL, readEventsAfter } from "../../db/events/positions.ts";
 import { findUnpublished, publishBatch } from "../../db/events/publication.ts";
 import { listEvents } from "../../db/events/events.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
+import { listCheckoutsWithAlert } from "../../db/billing/checkouts.ts";
 import { listInvoices } from "../../db/billing/invoices.ts";
 import {
   findOutcomes,
@@ -99,6 +100,10 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listUnanswered(sql, { createdBefore: NOW, before: null, limit: 10 }),
   "list payments without an owner": (sql) =>
     listOwnerless(sql, { paidSince: NOW, before: null, limit: 10 }),
+  "list checkouts that were paid twice": (sql) =>
+    listCheckoutsWithAlert(sql, "paid_twice", { paidSince: NOW, before: null, limit: 10 }, 50),
+  "list checkouts that were paid late": (sql) =>
+    listCheckoutsWithAlert(sql, "paid_late", { paidSince: NOW, before: null, limit: 10 }, 50),
   "count what needs attention": (sql) =>
     countAttention(sql, { createdBefore: NOW, paidSince: NOW }, 50),
   "list payments": (sql) => listPayments(sql, ANY),
@@ -464,6 +469,10 @@ function insertRows(from: number, to: number): string {
     insert into gateway.notifications (id, payment_id, order_id, transaction_status, status_code,
       gross_amount, status, raw_payload, created_at)
     select ${id}, ${id}, 'o' || i, 'settlement', '200', '1', 'processed', '{}', now() ${rows};
+    insert into gateway.checkouts (id, user_id, order_id, status, gross_amount, currency, expires_at,
+      ended_at, payment_id, extra_payment_id, is_late, created_at, updated_at)
+    select ${id}, 'u' || i % 3, 'o' || i, 'paid', 1000, 'IDR', now(), now(), ${id},
+      case when ${rare(100, 0)} then ${id} end, ${rare(100, 1)}, now(), now() ${rows};
     insert into gateway.invoices (id, user_id, invoice_number, order_id, status, customer_name,
       customer_email, total_amount, currency, due_date, due_at, sent_at, created_at, updated_at)
     select ${id}, 'u' || i % 3, 'n' || i, 'o' || i,
@@ -572,6 +581,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "webhook_deliveries",
       "history",
       "notifications",
+      "checkouts",
       "invoices",
       "subscriptions",
       "audit",

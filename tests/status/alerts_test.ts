@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { recordGatewayCall } from "../../core/telemetry/telemetry.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import type { TestAppOptions } from "../support/app.ts";
+import { PUBLIC_URL, withCheckouts } from "../support/checkouts/checkouts.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { findSentNotification } from "../support/gateway/notifications.ts";
@@ -132,6 +133,18 @@ async function chargeMany({ post }: TestPayments, count: number, headers = {}): 
   for (let n = 0; n < count; n++) await (await post("/charge/", CHARGE, headers)).text();
 }
 
+const WITH_PAGES = { env: { METRICS_TOKEN: TOKEN, PUBLIC_URL } };
+
+/** Both are rare, so the test stores them. */
+async function payTwiceAndLate(situation: Situation): Promise<void> {
+  const checkout = await withCheckouts(situation).create();
+  const [first, second] = [await situation.paid("gopay"), await situation.paid("gopay")];
+  await situation.app.database.query((sql) =>
+    sql`update gateway.checkouts set status = 'paid', is_late = true, ended_at = created_at,
+      payment_id = ${first.id}, extra_payment_id = ${second.id} where id = ${checkout.id}`
+  );
+}
+
 const CAUSES: Record<string, Cause> = {
   PaymentGatewayInstanceDown: { cause: ({ stopServer }) => stopServer() },
   PaymentGatewayAbsent: { cause: ({ stopServer }) => stopServer() },
@@ -192,6 +205,8 @@ const CAUSES: Record<string, Cause> = {
       await situation.post("/notification/", body);
     },
   },
+  PaymentGatewayCheckoutPaidTwice: { options: WITH_PAGES, cause: payTwiceAndLate },
+  PaymentGatewayCheckoutPaidLate: { options: WITH_PAGES, cause: payTwiceAndLate },
   PaymentGatewayJobsLate: {
     async cause(situation) {
       await chargeMany(situation, 1, { Prefer: "respond-async" });

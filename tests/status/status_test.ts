@@ -110,6 +110,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
     load: { event_loop_delay_ms: 0, rejected_requests: 0 },
     ownerless: { paid_payments: 0 },
+    checkouts: { paid_twice: 0, paid_late: 0 },
     unrecognized: { payments: 0, examples: [] },
   });
   assert.deepEqual(

@@ -23,12 +23,20 @@ export interface TestCheckouts extends TestPayments {
   change(checkout: Checkout): Promise<string>;
   /** All transactions of the checkout at the gateway. */
   transactionsOf(checkout: Checkout): Promise<Json[]>;
+  /** The payments of the attempts that have one, in their order. */
+  paymentsOf(checkout: Checkout): Promise<{ id: string; order_id: string }[]>;
 }
 
 export async function openCheckouts(
   options: Partial<TestAppOptions> = {},
 ): Promise<TestCheckouts> {
-  const payments = await openPayments({ ...options, env: { PUBLIC_URL, ...options.env } });
+  return withCheckouts(
+    await openPayments({ ...options, env: { PUBLIC_URL, ...options.env } }),
+  );
+}
+
+/** Checkouts of a service that has the setting `PUBLIC_URL`. */
+export function withCheckouts<T extends TestPayments>(payments: T): T & TestCheckouts {
   const { app } = payments;
   const pathOf = ({ checkout_url }: Checkout) => new URL(checkout_url!).pathname;
   const read = async (response: Response) => {
@@ -46,7 +54,7 @@ export async function openCheckouts(
     assert.equal(response.headers.get("location"), pathOf(checkout));
     return await checkouts.page(checkout);
   };
-  const checkouts: TestCheckouts = {
+  const checkouts: T & TestCheckouts = {
     ...payments,
     async create(input = {}) {
       const response = await payments.post("/checkouts/", { gross_amount: 150_000, ...input });
@@ -71,6 +79,14 @@ export async function openCheckouts(
         (_, i) => i === 0 ? order_id : `${order_id}~${i + 1}`,
       );
       return (await Promise.all(names.map((name) => payments.transactions(name)))).flat();
+    },
+    async paymentsOf({ id }) {
+      const { attempts } = await checkouts.readCheckout(id);
+      const found = await Promise.all(attempts.map(async ({ order_id }) => {
+        const query = new URLSearchParams({ order_id });
+        return await (await payments.get(`/payments/?${query}`)).json();
+      }));
+      return found.flat();
     },
   };
   return checkouts;

@@ -1,0 +1,173 @@
+/** The texts of the pages of checkouts. */
+
+import type { CheckoutView } from "../../core/checkouts/views.ts";
+import type { CheckoutStatus } from "../../core/checkouts/states.ts";
+
+type AttemptStatus = CheckoutView["attempts"][number]["status"];
+
+export const CHECKOUTS_IN_ENGLISH = {
+  title: "Checkouts",
+  statuses: {
+    open: "Open",
+    processing: "Processing",
+    paid: "Paid",
+    expired: "Expired",
+    cancelled: "Cancelled",
+  } satisfies Record<CheckoutStatus, string>,
+  none: "No checkouts were found.",
+  noneOnPage: "No checkouts match on this page. Continue with the next page.",
+  orderId: "Order id",
+  alert: "To decide",
+  createdFrom: "Created from",
+  createdTo: "Created to",
+  ended: "Ended",
+  payment: "Payment",
+  offered: "Methods",
+  allMethods: "All that can be used",
+  finishUrl: "Return after the payment",
+  cancelUrl: "Link back to the shop",
+  language: "Language of the page",
+  languages: { id: "Bahasa Indonesia", en: "English" },
+  browserLanguage: "Language of the browser",
+  metadata: "Metadata",
+  link: "Page for the customer",
+  linkHelp: "Send this link to the customer. The service does not send it.",
+  attempts: "Attempts",
+  noAttempts: "The customer has not chosen a method yet.",
+  chosen: "Chosen",
+  attemptStatuses: {
+    open: "Can be paid",
+    closing: "Being closed",
+    closed: "Closed",
+    paid: "Paid",
+  } satisfies Record<AttemptStatus, string>,
+  late: "Paid late",
+  lateHelp:
+    "The customer paid after this checkout had expired or was cancelled. Decide what happens with " +
+    "the order: deliver it, or refund the payment:",
+  twice: "Paid twice",
+  twiceHelp:
+    "The customer paid this order twice. Refund one of the two payments. If its method cannot be " +
+    "refunded here, pay the customer back in another way:",
+  noActions: "This checkout has ended and cannot be cancelled.",
+  cancel: "Cancel the checkout",
+  cancelEffects: (amount: string) => [
+    `The customer can no longer pay ${amount}. The page says that the order was cancelled.`,
+    "If the customer has chosen a method, its payment is first closed at the gateway.",
+    "If the customer pays at the last moment, the checkout is paid, and marked as paid late.",
+    "A cancelled checkout cannot be opened again. Create a new one instead.",
+  ],
+  cancelled: "The checkout is cancelled.",
+  create: "Create a checkout",
+  order: "Order",
+  amount: "Amount",
+  amountHelp: "In whole rupiah, such as 150000 or 150.000",
+  orderHelp: "The id of your order. Leave it empty to get a new id.",
+  expiresHelp: "In WIB, from 2 minutes to 30 days ahead. Leave it empty for 24 hours.",
+  customerHelp: "The gateway gets these details with the payment.",
+  firstName: "First name",
+  lastName: "Last name",
+  page: "Page",
+  methodsHelp: "Choose none to offer all methods that can be used for the amount.",
+  urlHelp: "Begins with https://",
+  optional: "optional",
+  review: "Continue",
+  reviewTitle: "Check the checkout",
+  createEffects: (amount: string) => [
+    `The customer gets a page where they choose a method and pay ${amount}.`,
+    "The customer gets no message. Copy the link on the next page and send it.",
+    "You can cancel the checkout, but not change it.",
+  ],
+  change: "Change",
+  created: "The checkout was created. Copy its link and send it to the customer.",
+  keyUsed: "This form was already used for another checkout. Nothing was created now.",
+  amountChanged: "The amount is not the one that was shown. Nothing was created; check it again.",
+  fixErrors: "Nothing was created. Correct the marked fields.",
+  needsPublicUrl:
+    "Nothing was created. Checkouts need the address of this service: ask your operators to set " +
+    "PUBLIC_URL, for example to https://pay.shop.example.",
+};
+
+export const CHECKOUTS_IN_INDONESIAN: typeof CHECKOUTS_IN_ENGLISH = {
+  title: "Checkout",
+  statuses: {
+    open: "Terbuka",
+    processing: "Diproses",
+    paid: "Lunas",
+    expired: "Kedaluwarsa",
+    cancelled: "Dibatalkan",
+  },
+  none: "Tidak ada checkout yang ditemukan.",
+  noneOnPage: "Tidak ada checkout yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
+  orderId: "ID pesanan",
+  alert: "Perlu keputusan",
+  createdFrom: "Dibuat dari",
+  createdTo: "Dibuat sampai",
+  ended: "Berakhir",
+  payment: "Pembayaran",
+  offered: "Metode",
+  allMethods: "Semua yang dapat dipakai",
+  finishUrl: "Tujuan setelah pembayaran",
+  cancelUrl: "Tautan kembali ke toko",
+  language: "Bahasa halaman",
+  languages: { id: "Bahasa Indonesia", en: "English" },
+  browserLanguage: "Bahasa peramban",
+  metadata: "Metadata",
+  link: "Halaman untuk pelanggan",
+  linkHelp: "Kirim tautan ini ke pelanggan. Layanan tidak mengirimnya.",
+  attempts: "Percobaan",
+  noAttempts: "Pelanggan belum memilih metode.",
+  chosen: "Dipilih",
+  attemptStatuses: {
+    open: "Dapat dibayar",
+    closing: "Sedang ditutup",
+    closed: "Ditutup",
+    paid: "Lunas",
+  },
+  late: "Terlambat dibayar",
+  lateHelp:
+    "Pelanggan membayar setelah checkout ini kedaluwarsa atau dibatalkan. Tentukan kelanjutan " +
+    "pesanannya: kirim pesanan, atau kembalikan dana pembayaran:",
+  twice: "Dibayar dua kali",
+  twiceHelp:
+    "Pelanggan membayar pesanan ini dua kali. Kembalikan dana salah satu dari kedua pembayaran. " +
+    "Jika metodenya tidak mendukung pengembalian di sini, kembalikan dengan cara lain:",
+  noActions: "Checkout ini sudah berakhir dan tidak dapat dibatalkan.",
+  cancel: "Batalkan checkout",
+  cancelEffects: (amount) => [
+    `Pelanggan tidak dapat lagi membayar ${amount}. Halamannya memberi tahu bahwa pesanan dibatalkan.`,
+    "Jika pelanggan sudah memilih metode, pembayarannya ditutup dahulu di gateway.",
+    "Jika pelanggan membayar pada saat terakhir, checkout menjadi lunas dan ditandai terlambat " +
+    "dibayar.",
+    "Checkout yang dibatalkan tidak dapat dibuka lagi. Buatlah checkout baru.",
+  ],
+  cancelled: "Checkout telah dibatalkan.",
+  create: "Buat checkout",
+  order: "Pesanan",
+  amount: "Jumlah",
+  amountHelp: "Dalam rupiah bulat, misalnya 150000 atau 150.000",
+  orderHelp: "ID pesanan Anda. Kosongkan untuk mendapat ID baru.",
+  expiresHelp: "Dalam WIB, dari 2 menit sampai 30 hari ke depan. Kosongkan untuk 24 jam.",
+  customerHelp: "Gateway mendapat data ini bersama pembayaran.",
+  firstName: "Nama depan",
+  lastName: "Nama belakang",
+  page: "Halaman",
+  methodsHelp: "Jangan pilih apa pun untuk menawarkan semua metode yang dapat dipakai.",
+  urlHelp: "Diawali https://",
+  optional: "opsional",
+  review: "Lanjutkan",
+  reviewTitle: "Periksa checkout",
+  createEffects: (amount) => [
+    `Pelanggan mendapat halaman untuk memilih metode dan membayar ${amount}.`,
+    "Pelanggan tidak mendapat pesan. Salin tautan di halaman berikutnya, lalu kirimkan.",
+    "Checkout dapat dibatalkan, tetapi tidak dapat diubah.",
+  ],
+  change: "Ubah",
+  created: "Checkout telah dibuat. Salin tautannya dan kirimkan ke pelanggan.",
+  keyUsed: "Formulir ini sudah dipakai untuk checkout lain. Tidak ada yang dibuat sekarang.",
+  amountChanged: "Jumlahnya berbeda dari yang ditampilkan. Tidak ada yang dibuat; periksa lagi.",
+  fixErrors: "Tidak ada yang dibuat. Perbaiki kolom yang ditandai.",
+  needsPublicUrl:
+    "Tidak ada yang dibuat. Checkout memerlukan alamat layanan ini: minta tim operasional mengisi " +
+    "PUBLIC_URL, misalnya https://pay.shop.example.",
+};
