@@ -268,7 +268,9 @@ const Details: FC<CheckoutProps> = ({ view, checkout, payments }) => {
           [words.payment]: payment_id &&
             <PaymentLink view={view} id={payment_id} payments={payments} />,
           [words.offered]: offeredNames(view, checkout.enabled_payments),
-          [words.language]: language ? words.languages[language] : words.browserLanguage,
+          [words.language]: language === "id" || language === "en"
+            ? words.languages[language]
+            : words.browserLanguage,
           [words.finishUrl]: linkTo(checkout.finish_url),
           [words.cancelUrl]: linkTo(checkout.cancel_url),
           [shared.created]: <Time view={view} at={checkout.created_at} />,

@@ -204,11 +204,8 @@ export const CHECKOUT_ALERTS = ["paid_twice", "paid_late"] as const;
 
 export type CheckoutAlert = (typeof CHECKOUT_ALERTS)[number];
 
-/**
- * How many checkouts are examined at most: the newest of those that were paid twice, and of all
- * paid ones, because those that were paid late have no index of their own.
- */
-const MAX_EXAMINED = { paid_twice: 1_000, paid_late: 5_000 };
+/** How many checkouts with an alert are examined at most: the newest. */
+const MAX_EXAMINED = 1_000;
 
 /** The payment has not been refunded in full, nor charged back. */
 const IS_NOT_RETURNED = `payment.transaction_status in
@@ -223,7 +220,7 @@ export function checkoutsWithAlert(
   sql: Sql,
   alert: CheckoutAlert,
   paidSince: Date,
-  examined = MAX_EXAMINED[alert],
+  examined = MAX_EXAMINED,
 ) {
   return alert === "paid_twice"
     ? sql`
@@ -238,10 +235,10 @@ export function checkoutsWithAlert(
       having max(payment.paid_at) >= ${paidSince})`
     : sql`
     select id from (
-      select id, payment_id, is_late, ended_at from gateway.checkouts
-      where status = 'paid' order by status desc, id desc limit ${examined}
+      select id, payment_id, ended_at from gateway.checkouts
+      where is_late order by id desc limit ${examined}
     ) paid
-    where is_late and ended_at >= ${paidSince} and exists (
+    where ended_at >= ${paidSince} and exists (
       select from gateway.payments payment
       where payment.id = paid.payment_id and ${sql.unsafe(IS_NOT_RETURNED)})`;
 }

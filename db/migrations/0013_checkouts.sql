@@ -38,6 +38,7 @@ create index checkouts_by_user_and_status on gateway.checkouts (user_id, status,
 create index checkouts_by_status on gateway.checkouts (status, id);
 create index checkouts_by_order on gateway.checkouts (order_id, id);
 create index checkouts_to_check on gateway.checkouts (check_at) where check_at is not null;
+create index checkouts_paid_late on gateway.checkouts (id) where is_late;
 create index checkouts_paid_twice on gateway.checkouts (id) where extra_payment_id is not null;
 
 -- The customer's choices of a method, one after the other. The payments of an attempt have its
