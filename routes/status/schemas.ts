@@ -187,7 +187,7 @@ export const StatusSchema = z.object({
     paid_late: count(
       "Checkouts that were paid after they had expired or were cancelled (`is_late`), and whose " +
         "payment is not refunded. Deliver the order, or refund the payment. Only those of the " +
-        "last 30 days, among the newest 5,000 paid checkouts.",
+        "last 30 days, 1,000 at most.",
     ),
   }).openapi({ description: "Checkouts about which staff have to decide." }),
   load: z.object({
