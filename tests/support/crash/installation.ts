@@ -9,7 +9,7 @@ import { createWorker } from "../../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
 import { createTasks } from "../../../core/tasks/tasks.ts";
 import type { Database } from "../../../db/connection/database.ts";
-import { openApp, type TestApp } from "../app.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
 import { callService } from "../client.ts";
 import { createDatabase } from "../database/database.ts";
 import { createGate, type Gate } from "../database/gate.ts";
@@ -53,6 +53,8 @@ export interface Installation extends AsyncDisposable {
   get(path: string): Promise<Json>;
   /** Null: the connection broke before the response. */
   post(request: RequestWithKey): Promise<Reply | null>;
+  /** Sends a form of a page; returns the status. Null: the connection broke before it. */
+  submit(path: string, fields: Record<string, string>): Promise<number | null>;
   /** Checks pending payments in the other instance, whose clock is past every lease. */
   sync(): Promise<void>;
   /** Calls `queue`, then runs all due jobs in the other instance. */
@@ -74,6 +76,9 @@ export interface Reply {
   body: Json;
   isReplayed: boolean;
 }
+
+/** Links to pages begin with it; the tests call the process itself. */
+export const PUBLIC_URL = "https://pay.shop.example";
 
 export const SERVER_KEY = "Mid-server-crash-tests";
 
@@ -136,6 +141,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       serverKey: SERVER_KEY,
       now: () => Date.now() + aheadMs() + laterMs,
       databaseDeadlineMs: 20_000,
+      env: { ...REAL_INSTALLATION, PUBLIC_URL },
     }),
   );
   const { database, enqueued } = otherInstance;
@@ -151,6 +157,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     DATABASE_URL: gatedDatabase.url,
     GATEWAY_BASE_URL: relay.url,
     GATEWAY_SERVER_KEY: SERVER_KEY,
+    PUBLIC_URL,
   };
 
   /** Waits until the restarted service runs no job; returns the jobs that are not finished. */
@@ -221,6 +228,20 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
         return { status: response.status, body: await response.json(), isReplayed };
       } catch (error) {
         // A response that does not match the document must fail the test.
+        if (error instanceof assert.AssertionError) throw error;
+        return null;
+      }
+    },
+    async submit(path, fields) {
+      try {
+        const response = await callService(service!.url + path, {
+          method: "POST",
+          body: new URLSearchParams(fields),
+          redirect: "manual",
+        });
+        await response.body?.cancel();
+        return response.status;
+      } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
         return null;
       }
