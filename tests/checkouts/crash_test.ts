@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
 import { CheckoutSchema } from "../../core/checkouts/schema.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import type { Checkout } from "../support/checkouts/checkouts.ts";
 import { assertOnePayable } from "../support/checkouts/one_payable.ts";
 import { type Installation, openInstallation } from "../support/crash/installation.ts";
-import { newKey } from "../support/idempotency.ts";
 import { shareOf } from "../support/share.ts";
 
 /** A change of the method takes about this many messages to the database and the gateway. */
@@ -20,7 +20,7 @@ const POINTS = Array.from(
 async function createCheckout(
   service: Installation,
 ): Promise<{ checkout: Checkout; path: string }> {
-  const request = { path: "/checkouts/", body: { gross_amount: 44_000 }, key: newKey() };
+  const request = { path: "/checkouts/", body: { gross_amount: 44_000 }, key: randomUUID() };
   const reply = await service.post(request);
   assert.equal(reply?.status, 201, JSON.stringify(reply));
   const checkout = CheckoutSchema.parse(reply!.body);
