@@ -442,6 +442,11 @@ Deno.test("architecture: the glossary has at most 38 words", async () => {
   assert.ok(words.length > 20 && words.length <= 38, `${words.length} words`);
 });
 
+Deno.test("architecture: no function has a type of its own for what it uses of the service", () => {
+  const findings = programs.filter(({ text }) => /\b(interface|type) \w*Deps\b/.test(text));
+  assertNone(findings.map(({ path }) => path), "Take the `Service`, or a `Pick` of it:");
+});
+
 Deno.test("architecture: no text refers to documents outside the repository", async () => {
   const paths = await findFiles(PROJECT, /\.(tsx?|js|css|html|md|json|ya?ml|sql|sh)$/);
   const findings = await findText(

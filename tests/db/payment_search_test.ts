@@ -201,7 +201,7 @@ Deno.test("payment list: each filter reads about as many rows for a late page as
           at: isByTime ? new Date(START + LATE * 1_000) : null,
         };
         for (const [page, after] of [["first", null], ["late", late]] as const) {
-          const read = async () => {
+          const read = async (database: Database) => {
             const found = await database.query((sql) => listPayments(sql, { ...filter, after }));
             const expected = name === "a transaction" ? [0, 1] : RARE.includes(name) ? [0] : [PAGE];
             assert.ok(expected.includes(found.rows.length), `${name}: ${found.rows.length} rows`);
@@ -232,7 +232,7 @@ Deno.test("payment search: reads a bounded number of rows, in a small and in a l
       counts.push(
         await rowsReadBy(
           database,
-          () =>
+          (database) =>
             database.query((sql) =>
               searchPayments(sql, { owner: null, text, email, phone, limit: 100 })
             ),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Database } from "../../db/connection/database.ts";
 import { randomUUID } from "node:crypto";
 import { MAX_LINES_OF_PAYMENT } from "../../core/reports/compare_line.ts";
 import { listOfOtherFiles } from "../../db/reports/reconciliation_lines.ts";
@@ -77,12 +78,12 @@ Deno.test("lines of other files: are found without reading the lines of the own 
   const database = openForCounting(databaseUrl);
   const [file, count] = [randomUUID(), 5_000];
   const ids = Array.from({ length: 50 }, () => randomUUID());
-  const list = () =>
+  const list = (database: Database) =>
     database.query((sql) => listOfOtherFiles(sql, file, ids, MAX_LINES_OF_PAYMENT));
   try {
     await database.query((sql) => sql`analyze gateway.reported_lines`);
     // From the sixth execution on, PostgreSQL may keep the plan of a prepared statement.
-    for (let n = 0; n < 10; n++) await list();
+    for (let n = 0; n < 10; n++) await list(database);
     await database.query((sql) =>
       sql`insert into gateway.reported_lines
           (payment_id, reconciliation_id, line, kind, amount, result)

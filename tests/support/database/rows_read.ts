@@ -2,10 +2,10 @@
  * Counts the rows that PostgreSQL reads, to test that a query does not read more in a larger table.
  */
 
-import { type Database, openDatabase } from "../../../db/connection/database.ts";
+import { type Database, openDatabase, type Sql } from "../../../db/connection/database.ts";
 import { PATIENT_DEADLINE_MS } from "./pools.ts";
 
-/** Counts index entries and rows of all tables. Only `work` may use the database meanwhile. */
+/** Counts the index entries and rows of all tables that `work` reads. */
 export async function rowsRead(
   databaseUrl: string,
   work: (database: Database) => Promise<unknown>,
@@ -18,27 +18,29 @@ export async function rowsRead(
   }
 }
 
-/** Opens one connection, because each one keeps its own statistics until it flushes them. */
 export function openForCounting(databaseUrl: string): Database {
   return openDatabase({ url: databaseUrl, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
 }
 
-/** Like `rowsRead`, over the connection of `openForCounting`. */
+/**
+ * Like `rowsRead`, over the connection of `openForCounting`. All statements run in one transaction,
+ * and only this connection's counters are read: other connections report theirs at any time.
+ */
 export async function rowsReadBy(
   database: Database,
   work: (database: Database) => Promise<unknown>,
 ): Promise<number> {
-  const before = await readSoFar(database);
-  await work(database);
-  return await readSoFar(database) - before;
+  return await database.transaction(async (sql) => {
+    const before = await readSoFar(sql);
+    await work({ ...database, query: (read) => read(sql), transaction: (change) => change(sql) });
+    return await readSoFar(sql) - before;
+  });
 }
 
-async function readSoFar(database: Database): Promise<number> {
-  await database.query((sql) => sql`select pg_stat_force_next_flush()`);
-  const [row] = await database.query((sql) =>
-    sql`
-      select coalesce((select sum(idx_tup_read) from pg_stat_user_indexes), 0)::int
-        + coalesce((select sum(seq_tup_read) from pg_stat_user_tables), 0)::int as count`
-  );
+/** What this connection has counted and not reported yet; it reports only between transactions. */
+async function readSoFar(sql: Sql): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select coalesce(sum(pg_stat_get_xact_tuples_returned(oid)), 0)::int as count
+    from pg_class where relnamespace = 'gateway'::regnamespace and relkind in ('r', 'i')`;
   return row!.count;
 }
