@@ -85,7 +85,7 @@ export interface App {
 /** Has no side effects: opens no port or connection, and reads no environment. */
 export function createApp(options: AppOptions): App {
   const service = withConfig(options);
-  const { basePath, load, log, clock, developmentKey, trustedProxies } = service;
+  const { basePath, load, log, clock, developmentKey, trustedProxies, streams } = service;
   const publicRoutes = createPublicRoutes(service);
   const resources = createResources(service);
   const documented = createDocumented([...publicRoutes, ...resources.map(({ router }) => router)]);
@@ -113,7 +113,8 @@ export function createApp(options: AppOptions): App {
   app.route(`${basePath}/console/`, createConsole({ ...service, authenticate, rateLimit }));
   // A limiter of its own: guesses from one address must not stop its other requests.
   const guesses = createRateLimit(service.config.rateLimit, clock);
-  app.route(`${basePath}/pay/`, createPayPages(service, { limit: guesses, trustedProxies }));
+  const pages = createPayPages(service, { limit: guesses, trustedProxies, streams });
+  app.route(`${basePath}/pay/`, pages);
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => refuse(app, c.req.raw));
 

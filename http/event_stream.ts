@@ -1,10 +1,10 @@
-/** Sends events as server-sent events, to callers of the API and to pages of the console. */
+/** Sends events as server-sent events, to callers of the API and to pages. */
 
 import type { Context } from "hono";
 import type { EventStreams, StreamFilter } from "../core/events/streams.ts";
 import { type AppEnv, callerOf } from "./router.ts";
 
-const HEADERS = {
+export const STREAM_HEADERS = {
   "Content-Type": "text/event-stream",
   // Proxies that buffer or compress the stream delay events.
   "Cache-Control": "no-store, no-transform",
@@ -20,7 +20,7 @@ export async function sendStream(
   // A response without a body is never cancelled, so an open stream would leak.
   if (c.req.method === "HEAD") {
     streams.admit();
-    return new Response(null, { headers: HEADERS });
+    return new Response(null, { headers: STREAM_HEADERS });
   }
-  return new Response(await streams.open(callerOf(c), filter), { headers: HEADERS });
+  return new Response(await streams.open(callerOf(c), filter), { headers: STREAM_HEADERS });
 }

@@ -13,9 +13,12 @@ import { settle } from "../core/checkouts/settle.ts";
 import { isPayable, openAttempt, paymentsOf } from "../core/checkouts/states.ts";
 import type { AddressList } from "../core/config/address_list.ts";
 import { ServiceError } from "../core/errors.ts";
+import type { EventStreams } from "../core/events/streams.ts";
+import type { EventWatch } from "../core/events/watches.ts";
 import type { Service } from "../core/service.ts";
 import type { GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
+import { STREAM_HEADERS } from "../http/event_stream.ts";
 import { clientAddress, type RateLimit } from "../http/middleware/rate_limit.ts";
 import { recordError } from "../http/problems/render.ts";
 import type { AppEnv } from "../http/router.ts";
@@ -30,6 +33,8 @@ export interface PayOptions {
   /** Limits requests with wrong tokens by their address; customers with a link are not limited. */
   limit: RateLimit;
   trustedProxies: AddressList | null;
+  /** Wakes open pages. */
+  streams: EventStreams;
 }
 
 /** The records behind a link. */
@@ -69,10 +74,7 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
     const target = await settleTarget(service, await findTarget(service, options, c));
     return c.text(presentPage(service, c, target).stateKey, 200, PAGE_HEADERS_OF_TEXT);
   });
-  router.get("/:token/live/", async (c) => {
-    await findTarget(service, options, c);
-    return live(service, options, c);
-  });
+  router.get("/:token/live/", (c) => live(service, options, c));
   router.get("/:token/qr/", async (c) => {
     const payment = payableOf(await findTarget(service, options, c));
     const image = payment && await fetchQrImage(service, payment);
@@ -209,21 +211,50 @@ function back(service: Service, c: PayContext): Response {
   return c.redirect(pathOf(service, c) + query, 303);
 }
 
-/** How often an open page looks for changes, and for how long one connection lasts. */
-const LOOK_MS = 2_000;
+/** How often an open page looks for changes that are no events, and how long a stream lasts. */
+const LOOK_MS = 15_000;
 const LIFETIME_MS = 10 * 60_000;
 
 /** Sends the state's key, and again whenever it has changed. */
-function live(service: Service, options: PayOptions, c: PayContext): Response {
-  return streamSSE(c, async (stream) => {
-    const endsAt = performance.now() + LIFETIME_MS;
-    let last: string | null = null;
-    while (!stream.aborted && performance.now() < endsAt) {
-      const target = await settleTarget(service, await findTarget(service, options, c));
-      const { stateKey } = presentPage(service, c, target);
-      if (stateKey !== last) await stream.writeSSE({ data: stateKey });
-      last = stateKey;
-      await stream.sleep(LOOK_MS);
+async function live(service: Service, options: PayOptions, c: PayContext): Promise<Response> {
+  const target = await findTarget(service, options, c);
+  // A response without a body is never cancelled, so the watch would stay open.
+  if (c.req.method === "HEAD") return c.body(null, 200, STREAM_HEADERS);
+  const watch = await options.streams.watch(idOf(target));
+  const response = streamSSE(c, async (stream) => {
+    stream.onAbort(() => watch.stop());
+    try {
+      let last: string | null = null;
+      for await (const stateKey of readStateKeys(service, options, c, watch)) {
+        // A comment keeps proxies from closing the connection.
+        if (stateKey === last) await stream.write(": unchanged\n\n");
+        else await stream.writeSSE({ data: stateKey });
+        last = stateKey;
+      }
+    } catch (error) {
+      // The page asks for the state itself when the stream has ended.
+      recordError(error, c.env);
+    } finally {
+      watch.stop();
     }
   });
+  for (const [name, value] of Object.entries(STREAM_HEADERS)) response.headers.set(name, value);
+  return response;
+}
+
+async function* readStateKeys(
+  service: Service,
+  options: PayOptions,
+  c: PayContext,
+  watch: EventWatch,
+): AsyncGenerator<string> {
+  const endsAt = performance.now() + LIFETIME_MS;
+  do {
+    const target = await settleTarget(service, await findTarget(service, options, c));
+    yield presentPage(service, c, target).stateKey;
+  } while (await watch.next(LOOK_MS) && performance.now() < endsAt);
+}
+
+function idOf(target: Target): string {
+  return target.kind === "checkout" ? target.checkout.id : target.payment.id;
 }

@@ -22,6 +22,7 @@ import { createFollower, type Follower, type FollowerOptions } from "./follower.
 import { refuseOtherHistory } from "./history.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
+import { createEventWatches, type EventWatch } from "./watches.ts";
 
 /** What the streams use of the service. */
 type StreamedService = Pick<Service, "database" | "databaseUrl" | "clock" | "keep" | "log">;
@@ -43,11 +44,13 @@ export interface StreamFilter {
 
 export interface EventStreams extends AsyncDisposable {
   open(caller: Caller, filter: StreamFilter): Promise<ReadableStream<Uint8Array>>;
+  /** For an open page of a checkout or payment, which reads the record itself. */
+  watch(recordId: string): Promise<EventWatch>;
   /** Throws if the server is shutting down, because it opens no new streams then. */
   admit(): void;
   /** The number of open streams. */
   count(): number;
-  /** Ends all streams and opens no more. */
+  /** Ends all streams and watches, and opens no more. */
   close(): void;
 }
 
@@ -99,10 +102,12 @@ export function createEventStreams(
 ): EventStreams {
   const { heartbeatMs = HEARTBEAT_MS, keyCheckMs = KEY_CHECK_MS } = options;
   const { limits = DEFAULT_LIMITS, ...followerOptions } = options;
+  const follower = createFollower(service, followerOptions);
+  const watches = createEventWatches(follower);
   const state: StreamsState = {
     service,
     options: { heartbeatMs, keyCheckMs, limits },
-    follower: createFollower(service, followerOptions),
+    follower,
     reads: createLimiter(CONCURRENT_READS),
     streams: new Map(),
     frame: createFrames(),
@@ -114,9 +119,14 @@ export function createEventStreams(
   function close(): void {
     state.isClosed = true;
     for (const stream of state.streams.keys()) stream.endNow("the service is stopping");
+    watches.stopAll();
   }
   return {
     open: (caller, filter) => open(state, caller, filter),
+    watch(recordId) {
+      admit(state);
+      return watches.open(recordId);
+    },
     admit: () => admit(state),
     count: () => state.streams.size,
     close,

@@ -18,9 +18,7 @@ Deno.test("link: leads to its checkout or payment, and only with the installatio
     for (let at = 0; at < token.length; at++) {
       const other = token[at] === "A" ? "B" : "A";
       const forged = token.slice(0, at) + other + token.slice(at + 1);
-      const read = links.read(forged);
-      // The last character has two bits more than the code: those are not part of the token.
-      assert.ok(read === null || at === token.length - 1, forged);
+      assert.equal(links.read(forged), null, forged);
     }
   }
   for (const token of ["", "x", "A".repeat(44), "A".repeat(43), "ä".repeat(44)]) {

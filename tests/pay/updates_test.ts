@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import type { TestApp } from "../support/app.ts";
+import { openCheckouts, PUBLIC_URL, type TestCheckouts } from "../support/checkouts/checkouts.ts";
+import { inTime, until } from "../support/until.ts";
+
+/** As many pages as can wait for one record. */
+const MOST_PAGES = 20;
+
+/** With pages that are woken by events only, as if they never looked by themselves. */
+async function openPages(): Promise<TestCheckouts> {
+  const checkouts = await openCheckouts({ hasPositionPublisher: true });
+  const { streams } = checkouts.app;
+  const watch = streams.watch;
+  streams.watch = async (recordId) => {
+    const opened = await watch(recordId);
+    return { ...opened, next: () => opened.next(3_600_000) };
+  };
+  return checkouts;
+}
+
+async function openLive(app: TestApp, pageUrl: string) {
+  const { pathname } = new URL(pageUrl);
+  const response = await app.fetchUnchecked(new Request(`${PUBLIC_URL}${pathname}/live`));
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    return { status: response.status, headers: response.headers };
+  }
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  return {
+    status: 200,
+    headers: response.headers,
+    /** The next state; null: the stream has ended. */
+    async next() {
+      for (;;) {
+        const { done, value } = await inTime("the next state", reader.read());
+        if (done) return null;
+        if (!value.startsWith(":")) return value;
+      }
+    },
+    close: () => reader.cancel(),
+  };
+}
+
+Deno.test("open page: an event of the checkout's payment brings the new state at once", async () => {
+  await using checkouts = await openPages();
+  const checkout = await checkouts.create();
+  const live = await openLive(checkouts.app, checkout.checkout_url!);
+  assert.equal(live.headers.get("x-accel-buffering"), "no");
+  assert.equal(live.headers.get("content-type"), "text/event-stream");
+  const states = [await live.next!()];
+  await checkouts.choose(checkout, "bca_va");
+  states.push(await live.next!());
+  await checkouts.sandbox.control(`transactions/${checkout.order_id}/pay`);
+  for (const { id } of await checkouts.paymentsOf(checkout)) await checkouts.refresh(id);
+  states.push(await live.next!());
+  assert.equal(new Set(states).size, 3, states.join());
+  for (const state of states) assert.match(state!, /^data: [\d-]+\n\n$/);
+  await live.close!();
+});
+
+Deno.test("open page: an event of a single payment brings the new state at once", async () => {
+  await using checkouts = await openPages();
+  const { id, order_id, payment_page_url } = await checkouts.charge("bca");
+  const live = await openLive(checkouts.app, payment_page_url!);
+  const first = await live.next!();
+  await checkouts.sandbox.control(`transactions/${order_id}/pay`);
+  await checkouts.refresh(id);
+  assert.notEqual(await live.next!(), first);
+  await live.close!();
+});
+
+Deno.test("open page: a link has a limit of open pages, and a closed page makes room", async () => {
+  await using checkouts = await openPages();
+  const { app } = checkouts;
+  const { checkout_url } = await checkouts.create();
+  const other = await checkouts.create();
+  const pages = [];
+  for (let count = 0; count < MOST_PAGES; count++) pages.push(await openLive(app, checkout_url!));
+  for (const page of pages) await page.next!();
+  const refused = await openLive(app, checkout_url!);
+  assert.deepEqual([refused.status, refused.headers.get("retry-after")], [429, "10"]);
+  pages.push(await openLive(app, other.checkout_url!));
+  await pages[0]!.close!();
+  await until("there is room again", async () => {
+    const page = await openLive(app, checkout_url!);
+    await page.close?.();
+    return page.status === 200;
+  });
+  for (const page of pages.slice(1)) await page.close!();
+});
+
+Deno.test("open page: its stream ends when the service stops, and no other begins", async () => {
+  await using checkouts = await openPages();
+  const { app } = checkouts;
+  const { checkout_url } = await checkouts.create();
+  const live = await openLive(app, checkout_url!);
+  await live.next!();
+  app.streams.close();
+  assert.equal(await live.next!(), null);
+  assert.equal((await openLive(app, checkout_url!)).status, 503);
+});
