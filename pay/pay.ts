@@ -1,6 +1,7 @@
 /** `/pay/…`: the pages where customers pay. The link is all that a customer needs. */
 
-import { type Context, Hono } from "hono";
+import { SpanKind, trace } from "@opentelemetry/api";
+import { type Context, Hono, type Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { streamSSE } from "hono/streaming";
 import { readPaymentOfLink } from "../core/payments/read.ts";
@@ -16,6 +17,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { EventWatch } from "../core/events/watches.ts";
 import type { Service } from "../core/service.ts";
+import { inSpan } from "../db/connection/span.ts";
 import type { GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
 import { STREAM_HEADERS } from "../http/event_stream.ts";
@@ -46,11 +48,7 @@ const MAX_FORM_BYTES = 4_096;
 
 export function createPayPages(service: Service, options: PayOptions): Hono<AppEnv> {
   const router = new Hono<AppEnv>();
-  router.use("*", async (c, next) => {
-    // The address contains a secret, so neither the log nor metrics see it.
-    c.env.route = "/pay/";
-    await next();
-  });
+  router.use("*", hideAddress);
   router.use("*", bodyLimit({ maxSize: MAX_FORM_BYTES, onError: tooLarge }));
   router.onError((thrown, c) => showProblem(service, c, thrown));
   addAssets(router, service);
@@ -88,6 +86,18 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
     return c.body(image, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": "image/png" });
   });
   return router;
+}
+
+/** The address contains a secret, so no log, metric or span has it. */
+async function hideAddress(c: PayContext, next: Next): Promise<void> {
+  c.env.route = "/pay/";
+  const span = trace.getActiveSpan();
+  if (!span) return await next();
+  // Deno's span has the address already, and attributes cannot be removed. A span that never ends is
+  // not exported; another one takes its place.
+  span.end = () => {};
+  const attributes = { "http.request.method": c.req.method, "url.path": "/pay/" };
+  await inSpan(`${c.req.method} /pay/`, attributes, next, SpanKind.SERVER);
 }
 
 /** Customers get a page in their language, and the log the cause. */

@@ -18,8 +18,9 @@ export function inSpan<T>(
   name: string,
   attributes: Attributes,
   work: (span: Span) => Promise<T>,
+  kind = SpanKind.CLIENT,
 ): Promise<T> {
-  const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
+  const span = tracer.startSpan(name, { kind, attributes });
   return span.isRecording() ? runRecorded(span, work) : work(span);
 }
 

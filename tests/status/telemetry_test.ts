@@ -35,6 +35,7 @@ async function openTracedService(): Promise<
     GATEWAY_SERVER_KEY: SERVER_KEY,
     GATEWAY_BASE_URL: sandbox.url,
     BOOTSTRAP_STAFF_KEY: STAFF_KEY,
+    PUBLIC_URL: "https://pay.shop.example",
   };
   const service = resources.use(await startService({ settings, command: COMMAND }));
   return {
@@ -48,12 +49,16 @@ async function openTracedService(): Promise<
   };
 }
 
-/** Sends a request in a trace, waits for its span, and returns the children of that span. */
+/**
+ * Sends a request in a trace, waits for its span, which has the path `shownPath`, and returns the
+ * children of that span.
+ */
 async function trace(
   { service, collector }: { service: ServiceProcess; collector: Collector },
   path: string,
   init: RequestInit = {},
-): Promise<{ status: number; children: Span[] }> {
+  shownPath = path,
+): Promise<{ status: number; body: string; children: Span[] }> {
   const traceId = randomBytes(16).toString("hex");
   const headers = {
     Authorization: `Bearer ${STAFF_KEY}`,
@@ -61,14 +66,14 @@ async function trace(
     traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
   };
   const response = await callService(service.url + path, { ...init, headers });
-  await response.body?.cancel();
+  const body = await response.text();
   // The span of the request ends last, and spans are exported in the order in which they end.
   const find = () =>
-    collector.spansOf(traceId).find(({ attributes }) => attributes["url.path"] === path);
+    collector.spansOf(traceId).find(({ attributes }) => attributes["url.path"] === shownPath);
   await until(`the span of ${path} arrives`, () => find() !== undefined);
   const { spanId } = find()!;
   const children = collector.spansOf(traceId).filter((span) => span.parentSpanId === spanId);
-  return { status: response.status, children };
+  return { status: response.status, body, children };
 }
 
 function charge(orderId: string): RequestInit {
@@ -121,6 +126,20 @@ Deno.test("telemetry: of the service, with the defaults of OpenTelemetry", async
       });
     },
   );
+
+  await t.step("the span of a payment page has neither its path nor its token", async () => {
+    const created = await trace(traced, "/checkouts/", {
+      method: "POST",
+      body: JSON.stringify({ gross_amount: 44_000 }),
+    });
+    const { pathname } = new URL(JSON.parse(created.body).checkout_url);
+    for (const path of [pathname, `${pathname}/state`]) {
+      const { status, children } = await trace(traced, `${path}?lang=en`, {}, "/pay/");
+      assert.equal(status, 200);
+      assert.ok(children.length > 0);
+    }
+    assert.ok(!collector.text().includes(pathname.split("/").at(-1)!));
+  });
 
   await t.step("spans and metrics have the name of the service, and no secrets", () => {
     assert.deepEqual([...new Set(collector.services())], ["payment-gateway"]);
