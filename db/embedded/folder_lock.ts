@@ -13,8 +13,8 @@ export class FolderInUse extends Error {
 /** A service holds the lock for as long as it runs, a tool only briefly. */
 export type FolderOwner = "service" | "tool";
 
-/** Longer than any tool takes, including the installation on a slow machine. */
-const LOCK_TIMEOUT_MS = 30_000;
+/** Longer than any tool takes, including a download of PostgreSQL with a slow connection. */
+const LOCK_TIMEOUT_MS = 15 * 60_000;
 
 /** Takes the lock. Waits for a tool to release it, but not for a service. */
 export async function lockFolder(folder: string, as: FolderOwner): Promise<Disposable> {
