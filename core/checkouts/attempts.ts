@@ -25,7 +25,7 @@ import { orderIdOf } from "./create.ts";
 import { expirySeconds, isMethod, type MethodId, METHODS, offeredMethods } from "./methods.ts";
 import { MAX_ATTEMPTS } from "./schema.ts";
 import { settle } from "./settle.ts";
-import { isInProcess, isPayable, isRunning, openAttempt, paymentsOf } from "./states.ts";
+import { isInProcess, isPayable, openAttempt, paymentsOf } from "./states.ts";
 
 export type Choice =
   /** The customer can pay, or the state of the checkout says why not. */
@@ -47,7 +47,8 @@ export async function chooseMethod(
 ): Promise<Choice> {
   const current = await settle(service, known, "choose");
   const open = openAttempt(current);
-  if (!isRunning(current)) return { type: "done", checkout: current };
+  // It has ended, or the bank decides about the payment that the customer has made.
+  if (current.status !== "open") return { type: "done", checkout: current };
   if (open && (open.method !== method || open.is_closing)) {
     const closed = await closeOpenAttempt(service, current);
     if (openAttempt(closed)) return { type: "waiting", checkout: closed };
@@ -161,7 +162,7 @@ export async function closeOpenAttempt(
 ): Promise<GatewayCheckout> {
   const marked = await changeCheckout(service, known, (current) => {
     const attempt = openAttempt(current);
-    if (!attempt || attempt.is_closing) return null;
+    if (!attempt || attempt.is_closing || current.status === "processing") return null;
     const jobs = [settleLaterJob(current, new Date(service.clock()))];
     return { attempts: [{ ...attempt, is_closing: true }], jobs };
   });

@@ -8,7 +8,6 @@ import type { Service } from "../service.ts";
 import { closeOpenAttempt } from "./attempts.ts";
 import { changeCheckout, checkoutKind, problems } from "./checkout_record.ts";
 import { decideCancellation, settle } from "./settle.ts";
-import { isRunning } from "./states.ts";
 
 /** Cancelling a cancelled checkout changes nothing. Can be repeated until the gateway confirms. */
 export async function cancelCheckout(
@@ -34,12 +33,16 @@ export async function cancelCheckout(
   );
 }
 
+const ADVICE: Record<string, string> = {
+  paid: " Refund its payment instead.",
+  processing: " The bank or the fraud review decides about its payment: wait for the result.",
+};
+
 function requireCancellable(checkout: GatewayCheckout): void {
   const { status } = checkout;
-  if (isRunning(checkout) || status === "cancelled") return;
-  const advice = status === "paid" ? " Refund its payment instead." : "";
+  if (status === "open" || status === "cancelled") return;
   throw problems.invalidState(
     checkout,
-    `A checkout with status ${status} cannot be cancelled.${advice}`,
+    `A checkout with status ${status} cannot be cancelled.${ADVICE[status] ?? ""}`,
   );
 }

@@ -9,6 +9,7 @@ import { changeOnce } from "../idempotency/change_once.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import type { Service } from "../service.ts";
+import { offeredMethods } from "./methods.ts";
 import { type CheckoutInput, MAX_ATTEMPTS } from "./schema.ts";
 import { type CheckoutView, viewCheckout } from "./views.ts";
 
@@ -29,8 +30,11 @@ export async function createCheckout(
   requirePublicUrl(service);
   requireOrderPrefix(caller, input);
   requireReturnUrls(service, input);
-  await requireExpiry(service, caller, input, requestKey);
-  const checkout = newCheckout(input, caller, new Date(service.clock()));
+  const now = new Date(service.clock());
+  const checkout = newCheckout(input, caller, now);
+  const problem = findProblem(checkout, now);
+  // Time has passed since the first request: a repeated one gets the stored reply.
+  if (problem && !(requestKey && await isKeyUsed(service, caller, requestKey))) throw problem;
   const changed = await changeOnce(service, caller, requestKey, async (sql) => {
     if (!await reserveOrderIds(sql, checkout, orderIdsOf(checkout))) throw orderIdInUse(checkout);
     await insertCheckout(sql, checkout);
@@ -122,16 +126,15 @@ function requireReturnUrls(
   }
 }
 
-/** Checked before the key is claimed: a repeated request gets its stored reply. */
-async function requireExpiry(
-  service: Service,
-  caller: Caller,
-  { expires_at }: CheckoutInput,
-  requestKey: RequestKey | null,
-): Promise<void> {
-  if (!expires_at) return;
-  const left = expires_at.getTime() - service.clock();
-  if (left >= SHORTEST_MS && left <= LONGEST_MS) return;
-  if (requestKey && await isKeyUsed(service, caller, requestKey)) return;
-  throw invalidField("expires_at", "must be from 2 minutes to 30 days in the future");
+/** What depends on the time: too little of it, or too much, or no method that can work. */
+function findProblem(checkout: GatewayCheckout, now: Date): ServiceError | null {
+  const left = checkout.expires_at.getTime() - now.getTime();
+  if (left < SHORTEST_MS || left > LONGEST_MS) {
+    return invalidField("expires_at", "must be from 2 minutes to 30 days in the future");
+  }
+  if (offeredMethods(checkout, now.getTime()).length > 0) return null;
+  return invalidField(
+    "enabled_payments",
+    "none of the methods can be used with this amount and these details",
+  );
 }
