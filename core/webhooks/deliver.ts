@@ -4,7 +4,6 @@
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/connection/database.ts";
 import { type GatewayJob, hasToWait } from "../../db/jobs/jobs.ts";
 import { limitStatements } from "../../db/connection/limit_statements.ts";
 import {
@@ -44,18 +43,13 @@ const MAX_ENDPOINTS = 256;
  * How many SQL statements run at a time for all delivery jobs together, including the statements of
  * the worker about these jobs. Without this limit, hundreds of endpoints that are due at the same
  * time fill the queue of the connection pool, and requests and scheduled tasks exceed their
- * deadline. Results of attempts are written in batches, and need no limit.
+ * deadline.
  */
 const MAX_STATEMENTS = 3;
 
-interface DeliveringService extends Service {
-  /** The database without the limit of statements, for the results of attempts. */
-  batches: Database;
-}
-
 export function createDeliverWebhooks(options: Service): Task {
   const database = limitStatements(options.database, MAX_STATEMENTS);
-  const service = { ...options, database, batches: options.database };
+  const service = { ...options, database };
   return {
     retries: 30,
     firstDelayMs: 5_000,
@@ -67,7 +61,7 @@ export function createDeliverWebhooks(options: Service): Task {
 }
 
 async function deliverWebhooks(
-  service: DeliveringService,
+  service: Service,
   job: GatewayJob,
   context: TaskContext,
 ): Promise<object> {
@@ -92,12 +86,11 @@ interface SendResult {
 
 /** Sends until no delivery is due, the endpoint is disabled or deleted, or the job has to end. */
 async function sendDue(
-  service: DeliveringService,
+  service: Service,
   endpointId: string,
   { signal, stopping }: TaskContext,
 ): Promise<SendResult> {
   const deadline = performance.now() + MAX_RUN_MS;
-  const unlimited = { ...service, database: service.batches };
   const fetchFlag = createFetchFlag();
   // Other instances also write events, and cannot wake this job. So the due deliveries are
   // fetched again each time the endpoint is read.
@@ -125,7 +118,7 @@ async function sendDue(
 
   async function attempt(endpoint: GatewayWebhookEndpoint, delivery: DueDelivery): Promise<void> {
     try {
-      const result = await attemptDelivery(unlimited, endpoint, delivery, signal);
+      const result = await attemptDelivery(service, endpoint, delivery, signal);
       await cache.recordResult({ ...result, url: endpoint.url });
     } catch (error) {
       failure ??= error;
