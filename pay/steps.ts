@@ -69,7 +69,7 @@ const MENUS: Record<BankMethod, { name: string | null; channel: Channel; path: s
     { channel: "internet", name: "PermataNet", path: ["Pembayaran Tagihan", "Virtual Account"] },
   ],
   echannel: [
-    { channel: "mobile", name: "Livin’ by Mandiri", path: ["Bayar", "Multipayment"] },
+    { channel: "mobile", name: "Livin’ by Mandiri", path: ["Bayar/VA"] },
     { channel: "atm", name: null, path: ["Bayar/Beli", "Lainnya", "Multipayment"] },
     { channel: "internet", name: "Mandiri Internet Banking", path: ["Bayar", "Multipayment"] },
   ],
