@@ -70,20 +70,20 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
   });
   router.get("/:token/state/", async (c) => {
     const target = await settleTarget(service, await findTarget(service, options, c));
-    return c.text(presentPage(service, c, target).stateKey, 200, PAGE_HEADERS_OF_TEXT);
+    return c.text(presentPage(service, c, target).stateKey, 200, FRAGMENT_HEADERS);
   });
   router.get("/:token/live/", (c) => live(service, options, c));
   router.get("/:token/qr/", async (c) => {
     const payment = payableOf(await findTarget(service, options, c));
     const image = payment && await fetchQrImage(service, payment);
     if (!image) throw new ServiceError("not_found");
-    return c.body(image.bytes, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": image.type });
+    return c.body(image.bytes, 200, { ...FRAGMENT_HEADERS, "Content-Type": image.type });
   });
   router.get("/:token/qr.png/", async (c) => {
     const { qr_string = null } = payableOf(await findTarget(service, options, c)) ?? {};
     const image = qr_string === null ? null : drawQrImage(qr_string);
     if (!image) throw new ServiceError("not_found");
-    return c.body(image, 200, { ...PAGE_HEADERS_OF_TEXT, "Content-Type": "image/png" });
+    return c.body(image, 200, { ...FRAGMENT_HEADERS, "Content-Type": "image/png" });
   });
   return router;
 }
@@ -108,8 +108,11 @@ function showProblem(service: Service, c: PayContext, thrown: unknown): Response
   return c.body(page, status as 404, { ...PAGE_HEADERS, ...headers });
 }
 
-const PAGE_HEADERS_OF_TEXT = {
+/** The headers of what a page loads: its state and QR codes. */
+const FRAGMENT_HEADERS = {
   "Cache-Control": "no-store",
+  // A QR code of the gateway may be an SVG, which must not run scripts if it is opened by itself.
+  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
   "Referrer-Policy": "no-referrer",
   "X-Robots-Tag": "noindex, nofollow",
 };
