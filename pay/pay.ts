@@ -1,6 +1,5 @@
 /** `/pay/…`: the pages where customers pay. The link is all that a customer needs. */
 
-import { SpanKind, trace } from "@opentelemetry/api";
 import { type Context, Hono, type Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { streamSSE } from "hono/streaming";
@@ -17,7 +16,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { EventWatch } from "../core/events/watches.ts";
 import type { Service } from "../core/service.ts";
-import { inSpan } from "../db/connection/span.ts";
+import { inSpanWithoutAddress } from "../core/telemetry/telemetry.ts";
 import type { GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
 import { STREAM_HEADERS } from "../http/event_stream.ts";
@@ -91,13 +90,7 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
 /** The address contains a secret, so no log, metric or span has it. */
 async function hideAddress(c: PayContext, next: Next): Promise<void> {
   c.env.route = "/pay/";
-  const span = trace.getActiveSpan();
-  if (!span) return await next();
-  // Deno's span has the address already, and attributes cannot be removed. A span that never ends is
-  // not exported; another one takes its place.
-  span.end = () => {};
-  const attributes = { "http.request.method": c.req.method, "url.path": "/pay/" };
-  await inSpan(`${c.req.method} /pay/`, attributes, next, SpanKind.SERVER);
+  await inSpanWithoutAddress(c.req.method, "/pay/", next);
 }
 
 /** Customers get a page in their language, and the log the cause. */

@@ -1,4 +1,4 @@
-/** `createEventWatches`: wakes open pages when an event of their checkout or payment is published. */
+/** `createEventWatches`: wakes open pages when their checkout or payment has a new event. */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { PositionedEvent } from "../../db/events/positions.ts";

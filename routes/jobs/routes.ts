@@ -2,8 +2,10 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf, text } from "../../core/fields/input.ts";
-import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
+import type { Caller } from "../../core/auth/caller.ts";
+import { JOB_STATUSES, type JobView, listJobs, readJob } from "../../core/jobs/read.ts";
 import { retryJob } from "../../core/jobs/retry.ts";
+import { forCaller, type PaymentView } from "../../core/payments/views.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import type { Service } from "../../core/service.ts";
 import { JobSchema } from "./schema.ts";
@@ -114,6 +116,14 @@ const retryRoute = createRoute({
   },
 });
 
+/** The payment of a charge or refund, as in the synchronous response to this caller. */
+function withPaymentFor(service: Service, caller: Caller, job: JobView): JobView {
+  const { result } = job;
+  if (!result?.payment) return job;
+  const payment = forCaller(service, caller, result.payment as PaymentView);
+  return { ...job, result: { ...result, payment } };
+}
+
 export function createJobRoutes(service: Service): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
@@ -129,7 +139,8 @@ export function createJobRoutes(service: Service): Router {
   });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await readJob(service, callerOf(c), id), 200);
+    const job = await readJob(service, callerOf(c), id);
+    return c.json(withPaymentFor(service, callerOf(c), job), 200);
   });
   router.openapi(
     retryRoute,

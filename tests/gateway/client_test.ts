@@ -214,6 +214,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
     "accountState",
     "verifyAccount",
     "time",
+    "baseUrl",
   ];
   const requestOperations = Object.keys(gateway).filter((name) => !localOperations.includes(name));
   assert.deepEqual(requestOperations.sort(), [...tested].sort());

@@ -57,7 +57,7 @@ const PAYMENT_CHANGES: Record<string, WrongChange<GatewayPayment>> = {
     change: () => ({ set: { user_id: "mallory" } }),
   },
   "an invoice without its user": {
-    violation: /it belongs to an invoice or a subscription, but to no user/,
+    violation: /it belongs to an invoice, a subscription or a checkout, but to no user/,
     prepare: (sql, id) => sql`update gateway.payments set user_id = null where id = ${id}`,
     change: () => ({ set: { invoice_id: OTHER_ID } }),
   },

@@ -336,7 +336,12 @@ Deno.test("schedule: stores the error of failed runs, and later runs check the r
   isBroken = true;
   await day.tickMinutes(31);
   const failed = (await day.lastRuns()).filter(({ error }) => error !== null);
-  const sweeps = ["check_overdue_invoices", "check_pending_payments", "expire_stale_payments"];
+  const sweeps = [
+    "check_checkouts",
+    "check_overdue_invoices",
+    "check_pending_payments",
+    "expire_stale_payments",
+  ];
   const error = "Error: a failure for this test";
   assert.deepEqual([...failed], sweeps.map((task) => ({ task, error })));
   for (const { record } of payments) {

@@ -13,6 +13,7 @@ import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { createLinks } from "../../core/secrets/links.ts";
+import { ensureLinkSecret } from "../../db/access/link_secret.ts";
 import { createEventWaker } from "../../core/events/waker.ts";
 import {
   createEventStreams,
@@ -178,7 +179,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock,
     events,
-    links: createLinks(new Uint8Array(32), () => config.publicUrl),
+    links: createLinks(await opened.query(ensureLinkSecret), () => config.publicUrl),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
   const handlers = events.close();
