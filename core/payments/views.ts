@@ -158,9 +158,10 @@ export function forCaller(
   view: PaymentView,
 ): PaymentView {
   const role = roleOf(caller);
-  if (role === "viewer") return { ...view, allowed_actions: [] };
-  const payment_page_url = links.url({ kind: "payment", id: view.id });
-  const payment = { ...view, payment_page_url };
+  const payment_page_url = role === "viewer" ? null : links.url({ kind: "payment", id: view.id });
+  // Replies and jobs that were stored before there were checkouts have no `checkout_id`.
+  const payment = { ...view, checkout_id: view.checkout_id ?? null, payment_page_url };
+  if (role === "viewer") return { ...payment, allowed_actions: [] };
   if (role === "user") return payment;
   const { transaction_status: status, fraud_status: fraud, allowed_actions } = payment;
   const reviews = REVIEWS.filter((action) =>
