@@ -31,8 +31,15 @@ export interface EventView {
   data: object;
 }
 
-export function viewEvent({ id, name, sequence, created_at, data }: GatewayEvent): EventView {
+export function viewEvent(event: GatewayEvent): EventView {
+  const { id, name, sequence, created_at, resource } = event;
+  const data = resource === "payment" ? completePayment(event.data) : event.data;
   return { id, name: name as EventName, sequence, created_at: created_at.toISOString(), data };
+}
+
+/** Events that were stored before there were checkouts lack members that payments have now. */
+function completePayment(data: object & { checkout_id?: string | null }): object {
+  return { ...data, checkout_id: data.checkout_id ?? null, payment_page_url: null };
 }
 
 export interface EventPage {

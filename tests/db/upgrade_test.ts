@@ -16,7 +16,7 @@ const RUN = [Deno.execPath(), "run", "-A", "--no-prompt", "main.ts"];
 /** The responses of the release are not those of the current document, which has more members. */
 async function call(service: ServiceProcess, path: string, init: RequestInit = {}) {
   const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
-  const response = await fetch(service.url + path, { ...init, headers });
+  const response = await fetch(new URL(path, service.url), { ...init, headers });
   return { status: response.status, body: await response.json() };
 }
 
