@@ -34,7 +34,7 @@ const CORE_LAYERS = [
   ["handlers"],
   ["checkouts"],
   ["notifications", "webhooks"],
-  ["invoices", "subscriptions", "checkouts"],
+  ["invoices", "subscriptions"],
   ["payments"],
   ["events", "jobs"],
   ["records"],

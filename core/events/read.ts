@@ -17,6 +17,7 @@ import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { checkRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage } from "../lists/page.ts";
+import { completePayment } from "../records/stored_payment.ts";
 import type { Service } from "../service.ts";
 import { refuseOtherHistory } from "./history.ts";
 import type { EventName } from "./names.ts";
@@ -35,11 +36,6 @@ export function viewEvent(event: GatewayEvent): EventView {
   const { id, name, sequence, created_at, resource } = event;
   const data = resource === "payment" ? completePayment(event.data) : event.data;
   return { id, name: name as EventName, sequence, created_at: created_at.toISOString(), data };
-}
-
-/** Events that were stored before there were checkouts lack members that payments have now. */
-function completePayment(data: object & { checkout_id?: string | null }): object {
-  return { ...data, checkout_id: data.checkout_id ?? null, payment_page_url: null };
 }
 
 export interface EventPage {

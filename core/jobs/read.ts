@@ -4,6 +4,7 @@ import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../.
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../lists/page.ts";
+import { completePayment } from "../records/stored_payment.ts";
 import type { Service } from "../service.ts";
 
 export { JOB_STATUSES } from "../../db/jobs/jobs.ts";
@@ -16,12 +17,19 @@ export function viewJob(job: Omit<GatewayJob, "payload" | "secret">) {
     task: job.task,
     status: job.status,
     attempts: job.attempts,
-    // Every task returns an object or null.
-    result: job.result as Record<string, unknown> | null,
+    result: viewResult(job.result as JobResult),
     error: job.error,
     created_at: job.created_at.toISOString(),
     updated_at: job.updated_at.toISOString(),
   };
+}
+
+/** Every task returns an object or null. */
+type JobResult = Record<string, unknown> | null;
+
+function viewResult(result: JobResult): JobResult {
+  if (!result?.payment) return result;
+  return { ...result, payment: completePayment(result.payment) };
 }
 
 /** Only its owner, staff and viewers can see a job. */

@@ -11,6 +11,7 @@ import type {
 import type { RefundDetails } from "../../db/payments/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
+import { completePayment } from "../records/stored_payment.ts";
 import type { Service } from "../service.ts";
 import { isRefundableType } from "./paid_cohorts.ts";
 import type {
@@ -158,10 +159,9 @@ export function forCaller(
   view: PaymentView,
 ): PaymentView {
   const role = roleOf(caller);
-  const payment_page_url = role === "viewer" ? null : links.url({ kind: "payment", id: view.id });
-  // Replies and jobs that were stored before there were checkouts have no `checkout_id`.
-  const payment = { ...view, checkout_id: view.checkout_id ?? null, payment_page_url };
-  if (role === "viewer") return { ...payment, allowed_actions: [] };
+  if (role === "viewer") return { ...completePayment(view), allowed_actions: [] };
+  const payment_page_url = links.url({ kind: "payment", id: view.id });
+  const payment = completePayment({ ...view, payment_page_url });
   if (role === "user") return payment;
   const { transaction_status: status, fraud_status: fraud, allowed_actions } = payment;
   const reviews = REVIEWS.filter((action) =>
