@@ -31,6 +31,7 @@ export async function run(readConfig: () => Config): Promise<void> {
   const clock = systemClock;
   const service: Service = {
     ...settingsOf(config),
+    logo: null,
     database,
     databaseUrl,
     thisInstance: NO_LOCK,

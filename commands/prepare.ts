@@ -57,7 +57,7 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
  * network is unrestricted, because gateway, key sets and databases can have any address.
  */
 export function permissionFlags(
-  config: Pick<Config, "dataDir" | "queue"> | null,
+  config: Pick<Config, "dataDir" | "queue"> & Partial<Pick<Config, "merchant">> | null,
   layout: Layout | null,
   projectDir: string,
 ): string[] {
@@ -71,6 +71,7 @@ export function permissionFlags(
   const readable = [
     `${projectDir}/db/migrations`,
     ...COMMIT_FILES.map((name) => `${projectDir}/.git/${name}`),
+    ...config?.merchant?.logoFile ? [config.merchant.logoFile] : [],
   ];
   if (!config || !layout) {
     const queue = config?.queue === "kv" ? [`${config.dataDir}/${JOBS_FILE}`] : [];

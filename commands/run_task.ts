@@ -145,6 +145,7 @@ async function openService(
   }));
   return {
     ...settingsOf(config),
+    logo: null,
     database,
     databaseUrl: access.directUrl,
     thisInstance,

@@ -8,6 +8,7 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { type Service, settingsOf } from "../core/service.ts";
 import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { type Logo, readLogo } from "../core/config/logo.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createLinks } from "../core/secrets/links.ts";
@@ -78,17 +79,18 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const { events = createEvents(), crons = registerCrons() } = options;
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
   const log = createLog(out.write);
-  const config = readValidConfig(readConfig);
+  const settings = await readSettings(readConfig);
   logUncaughtErrors(log);
   const stop = listenForStop();
-  if (config instanceof ConfigError) {
+  if (settings instanceof ConfigError) {
     crons.skip();
-    await serveWithoutSettings(config, log, stop.received);
+    await serveWithoutSettings(settings, log, stop.received);
     return await exit(log, out);
   }
+  const { config, logo } = settings;
   const early = config.isDenoDeploy ? listenEarly(config, log) : null;
   try {
-    await runService(config, { events, crons, log, stop, early });
+    await runService(config, { logo, events, crons, log, stop, early });
   } catch (error) {
     crons.skip();
     await early?.fail();
@@ -98,9 +100,10 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 }
 
 /** Wrong settings end the process, except on Deno Deploy, where the error is returned. */
-function readValidConfig(readConfig: () => Config): Config | ConfigError {
+async function readSettings(readConfig: () => Config) {
   try {
-    return readConfig();
+    const config = readConfig();
+    return { config, logo: await readLogo(config) };
   } catch (error) {
     if (error instanceof ConfigError && error.isDenoDeploy) return error;
     throw error;
@@ -115,6 +118,7 @@ async function exit(log: Log, out: Writer): Promise<void> {
 }
 
 interface RunOptions {
+  logo: Logo | null;
   events: Events;
   crons: Crons;
   log: Log;
@@ -187,7 +191,7 @@ async function openService(
   resources: AsyncDisposableStack,
   options: RunOptions,
 ) {
-  const { events, log } = options;
+  const { events, log, logo } = options;
   const storage = await openStorage(config, resources, options);
   const { database, databaseUrl, migrations, serviceClock, thisInstance } = storage;
   const clock = serviceClock.now;
@@ -205,6 +209,7 @@ async function openService(
   );
   const service: Service = {
     ...settingsOf(config),
+    logo,
     database,
     databaseUrl,
     thisInstance,

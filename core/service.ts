@@ -6,6 +6,7 @@ import type { EventWithHandlers } from "../db/events/publication.ts";
 import type { DueJob, NewJob } from "../db/jobs/jobs.ts";
 import type { KeyReleases } from "../db/records/key_releases.ts";
 import type { Config, RecheckConfig, RetentionDays } from "./config/config.ts";
+import type { Logo } from "./config/logo.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import type { EndpointRules } from "./posting/endpoint_url.ts";
 import type { Poster } from "./posting/post.ts";
@@ -50,6 +51,8 @@ export interface Service {
   /** Links to the pages for customers. */
   links: Links;
   merchant: Config["merchant"];
+  /** The image in the merchant's logo file. */
+  logo: Logo | null;
   /** The payment methods of new invoices. */
   invoicePayments: readonly string[];
   /** True only in the embedded default. */

@@ -111,7 +111,7 @@ const FRAGMENT_HEADERS = {
 };
 
 /** The files of all pages. They contain no secret, so browsers may keep them for a while. */
-function addAssets(router: Hono<AppEnv>, { merchant }: Service): void {
+function addAssets(router: Hono<AppEnv>, { merchant, logo }: Service): void {
   const headers = (type: string) => ({ "Content-Type": type, "Cache-Control": "max-age=300" });
   const { name, color } = merchant;
   router.get(
@@ -127,7 +127,18 @@ function addAssets(router: Hono<AppEnv>, { merchant }: Service): void {
     (c) =>
       c.body(drawIcon({ name: name ?? "", color, logoPath: null }), 200, headers("image/svg+xml")),
   );
+  if (!logo) return;
+  router.get(
+    "/logo/",
+    (c) => c.body(logo.bytes, 200, { ...headers(logo.type), ...LOGO_HEADERS }),
+  );
 }
+
+/** An SVG file can contain scripts. Browsers do not run them, even if the file itself is opened. */
+const LOGO_HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+};
 
 function tooLarge(): never {
   throw new ServiceError("payload_too_large");

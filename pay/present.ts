@@ -23,22 +23,25 @@ export interface PageContext {
 }
 
 /** A shop without a name is called by its address. */
-function merchantOf({ merchant, links }: Service): PageModel["merchant"] {
+function merchantOf({ service, path }: PageContext): PageModel["merchant"] {
+  const { merchant, links, logo } = service;
   const host = new URL(links.publicUrl()!).hostname;
-  return { name: merchant.name ?? host, color: merchant.color, logoPath: null };
+  const logoPath = logo && `${path.slice(0, path.lastIndexOf("/"))}/logo`;
+  return { name: merchant.name ?? host, color: merchant.color, logoPath };
 }
 
 export function presentCheckoutPage(
-  { service, path, language }: PageContext,
+  context: PageContext,
   checkout: GatewayCheckout,
   payments: readonly GatewayPayment[],
 ): PageModel {
+  const { service, path, language } = context;
   const { order_id, gross_amount, customer_details, item_details } = checkout;
   const now = new Date(service.clock());
   return {
     language,
     path,
-    merchant: merchantOf(service),
+    merchant: merchantOf(context),
     order: {
       order_id,
       gross_amount,
@@ -173,15 +176,13 @@ function shownPayment(payment: GatewayPayment, path: string): ShownPayment {
 }
 
 /** The page of a single charge, which has no other methods. */
-export function presentPaymentPage(
-  { service, path, language }: PageContext,
-  payment: GatewayPayment,
-): PageModel {
+export function presentPaymentPage(context: PageContext, payment: GatewayPayment): PageModel {
+  const { service, path, language } = context;
   const { order_id, gross_amount, items } = payment;
   return {
     language,
     path,
-    merchant: merchantOf(service),
+    merchant: merchantOf(context),
     order: {
       order_id,
       gross_amount,

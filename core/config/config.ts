@@ -76,7 +76,12 @@ export interface Config {
   /** Without a slash at the end; null: unknown, except in the embedded default. */
   publicUrl: string | null;
   /** How payment pages present the shop. */
-  merchant: { name: string | null; color: string | null };
+  merchant: {
+    name: string | null;
+    color: string | null;
+    /** The path of the file; `readLogo` reads it (`core/config/logo.ts`). */
+    logoFile: string | null;
+  };
   dataDir: string;
   /** Null for the embedded server. */
   databaseUrl: string | null;
@@ -158,7 +163,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
     basePath: settings.BASE_PATH ?? "",
     publicUrl: settings.PUBLIC_URL ?? null,
-    merchant: { name: settings.MERCHANT_NAME ?? null, color: settings.MERCHANT_COLOR ?? null },
+    merchant: merchantConfig(settings, folder),
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: withSslMode(settings, settings.DATABASE_URL),
     databaseDirectUrl: withSslMode(settings, settings.DATABASE_DIRECT_URL),
@@ -215,6 +220,17 @@ function withSslMode(
   if (url === undefined) return null;
   const mode = PGSSLMODE ?? (DENO_DEPLOY ? "prefer" : null);
   return mode === null ? url : withDefaultSslMode(url, mode);
+}
+
+function merchantConfig(
+  { MERCHANT_NAME, MERCHANT_COLOR, MERCHANT_LOGO }: Settings,
+  folder: string,
+): Config["merchant"] {
+  return {
+    name: MERCHANT_NAME ?? null,
+    color: MERCHANT_COLOR ?? null,
+    logoFile: MERCHANT_LOGO === undefined ? null : resolve(folder, MERCHANT_LOGO),
+  };
 }
 
 function gatewayConfig(settings: Settings): GatewayConfig {

@@ -40,6 +40,7 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["PUBLIC_URL", config.publicUrl ?? ""],
     ["MERCHANT_NAME", config.merchant.name ?? ""],
     ["MERCHANT_COLOR", config.merchant.color ?? ""],
+    ["MERCHANT_LOGO", config.merchant.logoFile ?? ""],
     ["DATABASE_POOL_SIZE", config.databasePoolSize],
     ["GATEWAY_ENV", gateway.environment],
     ["GATEWAY_BASE_URL", gateway.baseUrl],

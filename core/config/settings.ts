@@ -25,6 +25,10 @@ export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
+/** Paths become permission flags (`commands/prepare.ts`), which the shell splits at spaces. */
+const PATH_PATTERN = /^[\w./~@+-]+$/;
+const PATH_PROBLEM = "must be a path of letters, digits and . _ - ~ @ +";
+
 export const SETTINGS = z.object({
   PORT: setting(
     { description: "Port to listen on; 0 picks a free one", default: "`8000`", example: "8000" },
@@ -74,14 +78,24 @@ export const SETTINGS = z.object({
     "must be a colour such as #0b6e4f",
     matching(/^#[0-9a-fA-F]{6}$/),
   ),
+  MERCHANT_LOGO: setting(
+    {
+      description: "File with the shop's logo for its payment pages: PNG, JPEG, WebP or SVG, at " +
+        "most 100 kB",
+      default: "none",
+      example: "/etc/pay/logo.svg",
+    },
+    PATH_PROBLEM,
+    matching(PATH_PATTERN),
+  ),
   DATA_DIR: setting(
     {
       description: "Folder for the embedded database, the sandbox and the development keys",
       default: "`.data`",
       example: "/var/lib/pay",
     },
-    "must be a path of letters, digits and . _ - ~ @ +",
-    matching(/^[\w./~@+-]+$/),
+    PATH_PROBLEM,
+    matching(PATH_PATTERN),
   ),
   DATABASE_URL: setting(
     {

@@ -4,6 +4,7 @@ import { ensureLinkSecret } from "../../db/access/link_secret.ts";
 import { openCheckouts, PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments } from "../support/payments/payments.ts";
+import { createDataFolder } from "../support/project.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const ID = "0197a3d0-1c2b-7e44-9a6f-3b8d5e7c1f21";
@@ -144,4 +145,37 @@ Deno.test("page: has strict headers and no cookie", async () => {
   assert.match(headers.get("x-robots-tag")!, /noindex/);
   assert.match(headers.get("content-security-policy")!, /default-src 'none'/);
   assert.match(headers.get("content-security-policy")!, /frame-ancestors 'none'/);
+});
+
+Deno.test("page: shows the merchant's logo, whose scripts never run", async () => {
+  await using folder = await createDataFolder();
+  const MERCHANT_LOGO = `${folder.path}/logo`;
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+  await Deno.writeTextFile(MERCHANT_LOGO, svg);
+  await using checkouts = await openCheckouts({
+    env: { PUBLIC_URL: `${PUBLIC_URL}/shop`, MERCHANT_LOGO },
+  });
+  const checkout = await checkouts.create();
+  const { payment_page_url } = await checkouts.charge("bca");
+  const { app } = checkouts;
+  for (const url of [checkout.checkout_url!, payment_page_url!]) {
+    const page = await (await app.fetchUnchecked(new Request(url.replace("/shop", "")))).text();
+    assert.match(page, /<img class="logo" src="\/shop\/pay\/logo" alt=""/);
+    assert.match(page, /<link rel="icon" href="\/shop\/pay\/logo"/);
+  }
+
+  const response = await app.fetchUnchecked(new Request(`${PUBLIC_URL}/pay/logo`));
+  assert.equal(await response.text(), svg);
+  const { headers } = response;
+  assert.equal(headers.get("content-type"), "image/svg+xml");
+  assert.equal(headers.get("x-content-type-options"), "nosniff");
+  assert.match(headers.get("content-security-policy")!, /^default-src 'none'; .*; sandbox$/);
+  assert.doesNotMatch(headers.get("content-security-policy")!, /script|allow/);
+});
+
+Deno.test("page: has no logo without the setting", async () => {
+  await using checkouts = await openCheckouts();
+  assert.doesNotMatch(await checkouts.page(await checkouts.create()), /<img/);
+  const response = await checkouts.app.fetchUnchecked(new Request(`${PUBLIC_URL}/pay/logo`));
+  assert.equal(response.status, 404);
 });

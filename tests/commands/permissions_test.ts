@@ -51,6 +51,7 @@ async function probe(flags: string[], paths: Record<string, string>) {
     }, ""),
       runShell: () => new Deno.Command("sh", { args: ["-c", "true"] }).outputSync(),
       runTrue: () => new Deno.Command("/bin/true").outputSync(),
+      readLogo: () => Deno.readTextFileSync(${JSON.stringify(paths.scratch + "/logo.svg")}),
       readPasswd: () => Deno.readTextFileSync("/etc/passwd"),
       readHomeVariable: () => Deno.env.get("HOME") ?? (() => { throw new Error("absent") })(),
       readPortVariable: () => Deno.env.get("PORT"),
@@ -83,6 +84,7 @@ const ONLY_SETTINGS = {
   writeServerScript: false,
   runShell: false,
   runTrue: false,
+  readLogo: false,
   readPasswd: false,
   readHomeVariable: false,
   readPortVariable: true,
@@ -106,6 +108,20 @@ Deno.test("permissions: with DATABASE_URL the service cannot write files or star
     "--ignore-read",
   ]);
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), ONLY_SETTINGS);
+});
+
+Deno.test("permissions: with MERCHANT_LOGO the service can read that file, even through a link", async () => {
+  await using folder = await createDataFolder();
+  await using target = await createDataFolder();
+  await Deno.writeTextFile(join(target.path, "v1.svg"), "<svg/>");
+  const MERCHANT_LOGO = join(folder.path, "logo.svg");
+  await Deno.symlink(join(target.path, "v1.svg"), MERCHANT_LOGO);
+  const DATABASE_URL = await createDatabase();
+  const flags = await flagsFor({ DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", MERCHANT_LOGO });
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
+    ...ONLY_SETTINGS,
+    readLogo: true,
+  });
 });
 
 Deno.test("permissions: with DATABASE_URL and QUEUE=kv the service can write only its queue", async () => {

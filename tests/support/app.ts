@@ -11,6 +11,7 @@ import {
 } from "../../core/service.ts";
 import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
+import { readLogo } from "../../core/config/logo.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { createLinks } from "../../core/secrets/links.ts";
 import { ensureLinkSecret } from "../../db/access/link_secret.ts";
@@ -167,6 +168,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const events = options.events ?? createEvents();
   const service: Service = {
     ...settingsOf(config),
+    logo: await readLogo(config),
     database,
     databaseUrl,
     thisInstance: options.thisInstance ?? NO_LOCK,
