@@ -140,7 +140,6 @@ const Row: FC<{ view: View; method: ChoosableMethod }> = ({ view: { words }, met
       <span class="method-text">
         <strong>{methodName(method.id)}</strong>
         {details.length > 0 && <span>{details.join(" · ")}</span>}
-        {method.isLast && <span>{words.choose.isLast}</span>}
       </span>
     </>
   );

@@ -62,8 +62,6 @@ export interface ChoosableMethod {
   /** Whole rupiah; null: no limit is known. */
   min: number | null;
   max: number | null;
-  /** Whether it can only be chosen if nothing can be changed afterwards. */
-  isLast: boolean;
 }
 
 export interface ShownPayment {

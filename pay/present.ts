@@ -83,12 +83,11 @@ function screenOf(
   if (status === "processing") return { type: "processing", method };
   if (!attempt || !method) return chooseScreen(checkout, payments, now);
   if (attempt.is_closing) return { type: "waiting", reason: "closing", method };
-  return attemptScreen(checkout, attempt, method, paymentsOf(attempt, payments), path);
+  return attemptScreen(checkout, method, paymentsOf(attempt, payments), path);
 }
 
 function attemptScreen(
   { attempts }: GatewayCheckout,
-  _attempt: CheckoutAttempt,
   method: MethodId,
   payments: GatewayPayment[],
   path: string,
@@ -114,7 +113,7 @@ function chooseScreen(
     type: "choose",
     methods: methods.map((id) => {
       const { min, max } = METHODS[id];
-      return { id, min, max, isLast: false };
+      return { id, min, max };
     }),
     notice: last && noticeOf(checkout, last, payments),
     noticeMethod: last && isMethod(last.method) ? last.method : null,

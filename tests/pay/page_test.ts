@@ -130,7 +130,6 @@ Deno.test("pay page: orders the groups of methods as the merchant orders the met
     id,
     min: null,
     max: null,
-    isLast: false,
   }));
   const html = renderPage(pageModel(chooseScreen({ methods })));
   const shown = Array.from(html.matchAll(/name="method" value="(\w+)"/g), ([, id]) => id);
@@ -139,8 +138,8 @@ Deno.test("pay page: orders the groups of methods as the merchant orders the met
 
 Deno.test("pay page: shows a method whose limits exclude the amount, but offers no button", () => {
   const methods = [
-    { id: "indomaret", min: 10_000, max: 200_000, isLast: false } as const,
-    { id: "qris", min: null, max: 10_000_000, isLast: false } as const,
+    { id: "indomaret", min: 10_000, max: 200_000 } as const,
+    { id: "qris", min: null, max: 10_000_000 } as const,
   ];
   const html = renderPage(pageModel(chooseScreen({ methods })));
   assert.ok(html.includes("Rp\u00a010.000 – Rp\u00a0200.000"));

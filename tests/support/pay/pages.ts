@@ -60,7 +60,7 @@ export function chooseScreen(
 ): Screen {
   const methods = METHOD_IDS.map((id) => {
     const [min, max] = LIMITS[id] ?? [null, null];
-    return { id, min, max, isLast: id === "kredivo" };
+    return { id, min, max };
   });
   return { type: "choose", methods, notice: null, noticeMethod: null, phone: null, ...overrides };
 }
