@@ -16,8 +16,8 @@ export function newId(now: Date): string {
   return uuidv7({ msecs: time, seq: last.count });
 }
 
-/** The smallest possible id of the given millisecond. */
+/** The smallest possible id of the given millisecond; before 1970, the smallest of all. */
 export function firstIdAt(time: Date): string {
-  const hex = time.getTime().toString(16).padStart(12, "0");
+  const hex = Math.max(time.getTime(), 0).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

@@ -1,6 +1,7 @@
 /** The figures of the page of reports: adds up the rows of the statistics. */
 
-import { listStarts, type StatsView } from "../../core/reports/stats.ts";
+import { listStarts } from "../../core/reports/range.ts";
+import type { StatsView } from "../../core/reports/stats.ts";
 import type { Cell } from "../../core/reports/csv.ts";
 
 type StatsRow = StatsView["rows"][number];

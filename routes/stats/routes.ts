@@ -1,25 +1,20 @@
-/** `GET /stats/payments/`: figures of payments by time. */
+/** `/stats/…`: figures by time; here those of payments. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Clock } from "../../core/time/clock.ts";
-import { list, oneOf, text } from "../../core/fields/input.ts";
-import {
-  readPaymentStats,
-  STATS_GROUPS,
-  STATS_INTERVALS,
-  type StatsView,
-} from "../../core/reports/stats.ts";
+import { list, oneOf } from "../../core/fields/input.ts";
+import { readPaymentStats, STATS_GROUPS, type StatsView } from "../../core/reports/stats.ts";
 import { type Examples, money, nullableText, timestamp } from "../../core/fields/response.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import { readCheckoutStats } from "../../core/reports/checkout_stats.ts";
+import { checkoutStatsRoute } from "./checkouts.ts";
+import { RANGE, RANGE_QUERY, START } from "./range.ts";
 
 const StatsRowSchema = z.object({
-  start: timestamp(
-    "When the interval begins. The first one can begin before `from`; its figures then include " +
-      "only the time after `from`.",
-  ),
+  start: START,
   payment_type: z.string().optional().openapi({
     description: "Present if `group_by` contains `payment_type`.",
     example: "bank_transfer",
@@ -73,16 +68,7 @@ const StatsRowSchema = z.object({
 
 const StatsSchema = z.object({
   as_of: timestamp("All changes until this time are included."),
-  from: timestamp("Start of the range. The `start` of the first row can be earlier."),
-  to: timestamp("End of the range (exclusive)."),
-  interval: z.enum(STATS_INTERVALS).openapi({
-    description: "The length of an interval.",
-    example: "day",
-  }),
-  time_zone: z.string().openapi({
-    description: "Days, weeks and months begin at midnight in this time zone.",
-    example: "Asia/Jakarta",
-  }),
+  ...RANGE,
   group_by: z.array(z.enum(STATS_GROUPS)).openapi({
     description: "The `group_by` of the request.",
     example: ["payment_type"],
@@ -132,8 +118,6 @@ const STATS = {
   },
 } satisfies Examples<StatsView>;
 
-const TIME_RULE = "A day of the time zone (`2026-03-05`), or a full hour (RFC 3339).";
-
 const statsRoute = createRoute({
   method: "get",
   path: "/stats/payments/",
@@ -155,24 +139,7 @@ const statsRoute = createRoute({
   tags: ["Reports"],
   request: {
     query: z.object({
-      from: text(40).optional().openapi({
-        description: `Start of the range; default: 30 days before \`to\`. ${TIME_RULE}`,
-        param: { examples: unsentExample("2026-03-05") },
-      }),
-      to: text(40).optional().openapi({
-        description: `End of the range (exclusive); default: end of the current hour. ${TIME_RULE}`,
-        param: { examples: unsentExample("2026-03-06") },
-      }),
-      interval: oneOf(STATS_INTERVALS).default("day").openapi({
-        description: "The length of an interval. Weeks begin on Monday.",
-        param: { examples: unsentExample("day") },
-      }),
-      time_zone: text(60).default("Asia/Jakarta").openapi({
-        description: "Days, weeks and months begin at midnight in this time zone: a name such as " +
-          "`Asia/Makassar`, or `UTC`. It must differ from UTC by whole hours, because the figures " +
-          "are stored by hour; `Asia/Kolkata`, for example, is a `validation_error`.",
-        param: { examples: unsentExample("Asia/Makassar") },
-      }),
+      ...RANGE_QUERY,
       group_by: z.preprocess(
         (sent) => typeof sent === "string" ? [sent] : sent,
         list(oneOf(STATS_GROUPS), STATS_GROUPS.length).optional(),
@@ -202,5 +169,9 @@ export function createStatsRoutes(service: { database: Database; clock: Clock })
     const input = { ...query, group_by: [...new Set(group_by)] };
     return c.json(await readPaymentStats(service, callerOf(c), input), 200);
   });
+  router.openapi(
+    checkoutStatsRoute,
+    async (c) => c.json(await readCheckoutStats(service, callerOf(c), c.req.valid("query")), 200),
+  );
   return router;
 }

@@ -76,6 +76,7 @@ const CALLS: Record<string, (parameters: Json, body: Json) => Promise<unknown>> 
   exportRefunds: (query) => textOf(gateway.reports.exportRefunds(query)),
   exportInvoices: (query) => textOf(gateway.reports.exportInvoices(query)),
   getPaymentStats: (query) => gateway.reports.paymentStats(query),
+  getCheckoutStats: (query) => gateway.reports.checkoutStats(query),
   createReconciliation: (query, body) => gateway.reports.reconcile(body, query),
   listReconciliations: (query) => firstPage(gateway.reports.reconciliations(query)),
   getReconciliation: ({ pk }) => gateway.reports.reconciliation(pk),

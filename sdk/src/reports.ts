@@ -6,6 +6,7 @@ import {
   exportInvoices,
   exportPayments,
   exportRefunds,
+  getCheckoutStats,
   getPaymentStats,
   getReconciliation,
   listReconciliationDifferences,
@@ -16,10 +17,12 @@ import {
   takeOverReconciliationDifference,
 } from "#api/sdk";
 import type {
+  CheckoutStats,
   CreateReconciliationData,
   ExportInvoicesData,
   ExportPaymentsData,
   ExportRefundsData,
+  GetCheckoutStatsData,
   GetPaymentStatsData,
   Job,
   ListReconciliationDifferencesData,
@@ -104,6 +107,16 @@ export class Reports {
   paymentStats(query: GetPaymentStatsData["query"], options?: CallOptions): Promise<PaymentStats> {
     return dataOf(
       getPaymentStats({ client: this.#client, query, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** Counts and amounts of checkouts by the time of their creation. */
+  checkoutStats(
+    query: GetCheckoutStatsData["query"],
+    options?: CallOptions,
+  ): Promise<CheckoutStats> {
+    return dataOf(
+      getCheckoutStats({ client: this.#client, query, ...toRequestOptions(options) }),
     );
   }
 

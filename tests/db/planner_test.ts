@@ -3,6 +3,7 @@ import { MAX, NIL } from "uuid";
 import type { Caller } from "../../core/auth/caller.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
+import { countCheckouts } from "../../db/reports/checkout_stats.ts";
 import { countAttention } from "../../db/reports/attention.ts";
 import { listAuditEntries, scanCharges } from "../../db/reports/audit.ts";
 import { type Database, openDatabase, type Sql } from "../../db/connection/database.ts";
@@ -104,6 +105,11 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listCheckoutsWithAlert(sql, "paid_twice", { paidSince: NOW, before: null, limit: 10 }, 50),
   "list checkouts that were paid late": (sql) =>
     listCheckoutsWithAlert(sql, "paid_late", { paidSince: NOW, before: null, limit: 10 }, 50),
+  "count checkouts": (sql) =>
+    countCheckouts(sql, { owner: null, firstIds: [idOf(1), idOf(51)], endId: idOf(101) }),
+  // Three times as many checkouts of all users are in this range.
+  "count checkouts of a user": (sql) =>
+    countCheckouts(sql, { owner: "u1", firstIds: [idOf(1), idOf(301)], endId: idOf(601) }),
   "count what needs attention": (sql) =>
     countAttention(sql, { createdBefore: NOW, paidSince: NOW }, 50),
   "list payments": (sql) => listPayments(sql, ANY),

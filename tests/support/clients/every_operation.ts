@@ -214,6 +214,7 @@ async function receiveEvents(call: CallOperation, pk: string): Promise<void> {
 async function readReports(call: CallOperation): Promise<void> {
   for (const name of ["exportPayments", "exportRefunds", "exportInvoices"]) await call(name);
   await call("getPaymentStats", { interval: "month", group_by: ["payment_type", "bank"] });
+  await call("getCheckoutStats", { interval: "month", time_zone: "UTC" });
 }
 
 async function changeKeys(call: CallOperation): Promise<void> {
