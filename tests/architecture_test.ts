@@ -169,6 +169,7 @@ const CALL_FETCH = [
   "tests/architecture_test.ts", // Only mentions `fetch`.
   "tests/commands/run_task_test.ts", // Calls the sandbox.
   "tests/db/upgrade_test.ts", // Calls an older release, whose responses have fewer members.
+  "tests/docs/shop_test.ts", // Calls the shop, the sandbox, and the pages for customers.
   "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
   "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
   "tests/support/app.ts", // Calls an app in the same process, and checks the responses.

@@ -76,7 +76,7 @@ export function showsStatus(shown: string, status: string): boolean {
 }
 
 /** Replaces the URLs, ports and folder in a guide with those of the running service. */
-function createSubstitution(
+export function createSubstitution(
   service: ServiceProcess,
   dataDir: string,
   [receiver, sandbox]: number[],
