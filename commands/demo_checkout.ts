@@ -32,19 +32,25 @@ const ORDER = {
     phone: "08123456789",
     shipping_address: { first_name: "Budi", address: "Jalan Kopi 1" },
   },
+  metadata: { is_demo: true },
 };
 
 /** A link that ends soon is of little use to a newcomer. */
 const SHORTEST_MS = 60 * 60 * 1_000;
 
-/** Returns the link of the user's newest open checkout, so that restarts do not pile them up. */
+/** How many of the developer's own checkouts may be newer than the demo. */
+const MAX_NEWER = 100;
+
+/** Returns the link of the demo that is still open, so that restarts do not pile them up. */
 export async function openDemoCheckout(service: Service): Promise<string> {
-  const { checkouts: [newest] } = await listCheckouts(service, CALLER, {
+  const { checkouts } = await listCheckouts(service, CALLER, {
     status: ["open"],
     after: null,
-    limit: 1,
+    limit: MAX_NEWER,
   });
-  const isUsable = newest && Date.parse(newest.expires_at) - service.clock() > SHORTEST_MS;
-  const { id } = isUsable ? newest : (await createCheckout(service, CALLER, ORDER, null)).body;
+  const open = checkouts.find(({ metadata, expires_at }) =>
+    metadata?.is_demo === true && Date.parse(expires_at) - service.clock() > SHORTEST_MS
+  );
+  const { id } = open ?? (await createCheckout(service, CALLER, ORDER, null)).body;
   return checkoutUrl(service, id)!;
 }
