@@ -10,6 +10,7 @@ import { ensureLinkSecret } from "../db/access/link_secret.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
 import { createKeyReleases } from "../db/records/key_releases.ts";
+import { checkCheckouts } from "../core/checkouts/settle_checkout.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
@@ -49,6 +50,7 @@ const USAGE = `Usage: run TASK [ID]
   check_payment_status PAYMENT   fetch the state of one payment from the gateway
   check_pending_payments         check payments that are due for a check
   expire_stale_payments          expire payments that can no longer be paid
+  check_checkouts                expire checkouts, and close their payments at the gateway
   check_overdue_invoices         check invoices that are due for a check
   sync_subscription_status       check subscriptions that can still change
   process_charge_async JOB       run a charge requested with respond-async
@@ -61,6 +63,7 @@ Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 const SWEEPS: Record<string, (service: Service) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
   expire_stale_payments: expireStalePayments,
+  check_checkouts: checkCheckouts,
   check_overdue_invoices: checkOverdueInvoices,
   sync_subscription_status: syncSubscriptionStatus,
 };

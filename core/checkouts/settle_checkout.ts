@@ -8,9 +8,11 @@ import {
   type GatewayCheckout,
   listDueCheckouts,
 } from "../../db/billing/checkouts.ts";
-import { type GatewayJob, insertJobs } from "../../db/jobs/jobs.ts";
+import { type DueJob, type GatewayJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { postponeChecks } from "../../db/records/records.ts";
+import { enqueueInBatches } from "../jobs/enqueue_checks.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
+import { SETTLE_CHECKOUT } from "../jobs/task_names.ts";
 import { inOneMinute, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { Service } from "../service.ts";
 import { closeOpenAttempt } from "./attempts.ts";
@@ -53,14 +55,16 @@ async function mustClose(service: Service, checkout: GatewayCheckout): Promise<b
   return payments.length === 0 && now - attempt.created_at.getTime() >= UNANSWERED_CHECK_MS;
 }
 
-/** How many checkouts one transaction enqueues. */
-const BATCH = 500;
-
 /** Returns how many checkouts were enqueued. */
-export async function checkCheckouts({ database, clock, jobQueue }: Service): Promise<number> {
+export async function checkCheckouts(service: Service): Promise<number> {
+  const enqueueBatch = (limit: number) => enqueueDueCheckouts(service, limit);
+  return await enqueueInBatches(service, SETTLE_CHECKOUT, enqueueBatch);
+}
+
+async function enqueueDueCheckouts({ database, clock }: Service, limit: number): Promise<DueJob[]> {
   const now = new Date(clock());
-  const jobs = await database.transaction(async (sql) => {
-    const due = await listDueCheckouts(sql, now, BATCH);
+  return await database.transaction(async (sql) => {
+    const due = await listDueCheckouts(sql, now, limit);
     if (due.length === 0) return [];
     // If the job is lost, the checkout is found again a minute later.
     const check_at = inOneMinute(now.getTime());
@@ -68,6 +72,4 @@ export async function checkCheckouts({ database, clock, jobQueue }: Service): Pr
     const checks = due.map((checkout) => ({ ...settleLaterJob(checkout, now), run_at: now }));
     return await insertJobs(sql, checks);
   }, "queue checks of checkouts");
-  for (const job of jobs) jobQueue.enqueue(job);
-  return jobs.length;
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { METHOD_IDS, METHODS } from "../../core/checkouts/methods.ts";
+import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
 import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import type { Checkout } from "../support/checkouts/checkouts.ts";
+import { runSql } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { AMOUNT, CUSTOMER, ITEMS } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -191,7 +193,6 @@ Deno.test("expiry: an open attempt is closed, and the checkout expires with an e
   await checkouts.choose(checkout, "bca_va");
   advance(24 * 60 * MINUTE_MS + 1_000);
   await checkouts.page(checkout);
-  const { checkCheckouts } = await import("../../core/checkouts/settle_checkout.ts");
   assert.equal(await checkCheckouts(checkouts.app.service), 1);
   await runDueJobs(checkouts.app);
   const { status, attempts } = await checkouts.readCheckout(checkout.id);
@@ -233,4 +234,17 @@ Deno.test("cancel: closes the attempt at the gateway; a paid checkout cannot be 
   const refused = await checkouts.post(path(other.id));
   assert.equal(refused.status, 400);
   assert.equal((await refused.json()).checkout_status, "paid");
+});
+
+Deno.test("expiry: one run of check_checkouts finds more checkouts than a transaction enqueues", async () => {
+  await using checkouts = await openCheckouts();
+  await runSql(
+    checkouts.databaseUrl,
+    `insert into gateway.checkouts (id, user_id, order_id, status, gross_amount, currency,
+       expires_at, check_at, created_at, updated_at)
+     select gen_random_uuid(), 'alice', 'o' || i, 'open', 1000, 'IDR', now(), now(), now(), now()
+     from generate_series(1, 1001) i`,
+  );
+  assert.equal(await checkCheckouts(checkouts.app.service), 1_001);
+  assert.equal(await checkCheckouts(checkouts.app.service), 0);
 });

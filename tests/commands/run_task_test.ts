@@ -17,6 +17,7 @@ const TASKS = [
   "check_payment_status",
   "check_pending_payments",
   "expire_stale_payments",
+  "check_checkouts",
   "check_overdue_invoices",
   "sync_subscription_status",
   "process_charge_async",
@@ -194,6 +195,31 @@ Deno.test("run: the sweep of subscriptions checks only subscriptions, the sweep 
   const invoiceRun = await runInTerminal(installation.settings, "check_overdue_invoices");
   assert.match(invoiceRun.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
+});
+
+Deno.test("run: check_checkouts expires checkouts whose time is over, and closes their payments", async () => {
+  const PUBLIC_URL = "https://pay.shop.example";
+  await using installation = await openInstallation({ env: { ...REAL_INSTALLATION, PUBLIC_URL } });
+  const { app, key, settings } = installation;
+  const created = await app.as(key, "/checkouts/", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ gross_amount: 44_000 }),
+  });
+  const { id, checkout_url } = await created.json();
+  const body = new URLSearchParams({ method: "bca_va" });
+  const chosen = await app.fetchUnchecked(new Request(checkout_url, { method: "POST", body }));
+  assert.equal(chosen.status, 303);
+  await runSql(
+    settings.DATABASE_URL!,
+    "update gateway.checkouts set expires_at = now(), check_at = now()",
+  );
+  const { summary } = await runInTerminal(settings, "check_checkouts");
+  // Closing the payment enqueues a further look at the checkout, which the command also runs.
+  assert.match(summary, /^\d processed, 1 changed, 0 failed\n$/);
+  const { status, attempts } = await (await app.as(key, `/checkouts/${id}/`)).json();
+  assert.equal(status, "expired");
+  assert.deepEqual(attempts.map(({ status }: { status: string }) => status), ["closed"]);
 });
 
 Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
