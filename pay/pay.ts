@@ -101,11 +101,16 @@ function showProblem(service: Service, c: PayContext, thrown: unknown): Response
   return c.body(page, status as 404, { ...PAGE_HEADERS, ...headers });
 }
 
+/**
+ * For images that may be SVG files: a logo, or a QR code of the gateway. Browsers then run no
+ * scripts of the file, even if it is opened by itself.
+ */
+const IMAGE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 /** The headers of what a page loads: its state and QR codes. */
 const FRAGMENT_HEADERS = {
   "Cache-Control": "no-store",
-  // A QR code of the gateway may be an SVG, which must not run scripts if it is opened by itself.
-  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+  "Content-Security-Policy": IMAGE_POLICY,
   "Referrer-Policy": "no-referrer",
   "X-Robots-Tag": "noindex, nofollow",
 };
@@ -130,15 +135,13 @@ function addAssets(router: Hono<AppEnv>, { merchant, logo }: Service): void {
   if (!logo) return;
   router.get(
     "/logo/",
-    (c) => c.body(logo.bytes, 200, { ...headers(logo.type), ...LOGO_HEADERS }),
+    (c) =>
+      c.body(logo.bytes, 200, {
+        ...headers(logo.type),
+        "Content-Security-Policy": IMAGE_POLICY,
+      }),
   );
 }
-
-/** An SVG file can contain scripts. Browsers do not run them, even if the file itself is opened. */
-const LOGO_HEADERS = {
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
-};
 
 function tooLarge(): never {
   throw new ServiceError("payload_too_large");
