@@ -91,6 +91,8 @@ function attemptScreen(
   path: string,
 ): Screen {
   const payment = payments.find((each) => isPayable(each) && each.transaction_id !== null);
+  // The payment arrived after the checkout was read.
+  if (payments.some(wasPaid)) return { type: "processing", method };
   if (!payment) return { type: "waiting", reason: "starting", method };
   const canChange = METHODS[method].closing !== "wait" && attempts.length < MAX_ATTEMPTS;
   return { type: "instructions", method, payment: shownPayment(payment, path), canChange };
