@@ -127,12 +127,14 @@ function noticeOf(
   attempt: CheckoutAttempt,
   payments: readonly GatewayPayment[],
 ) {
-  const { method, result } = attempt;
+  const { method, result, is_closing } = attempt;
   if (refused_payments.includes(method)) return "method_refused" as const;
   const isRefused = paymentsOf(attempt, payments).some(({ is_refused }) => is_refused);
   if (isRefused && isMethod(method) && METHODS[method].needsPhone) return "phone_unknown" as const;
-  if (result === "expire") return "attempt_expired" as const;
-  return result === "cancel" || result === null ? "closed" as const : "method_failed" as const;
+  const isClosed = result === null || result === "cancel" || result === "expire";
+  if (!isClosed) return "method_failed" as const;
+  // Some methods are closed by an expiry: the time has not run out then.
+  return result === "expire" && !is_closing ? "attempt_expired" as const : "closed" as const;
 }
 
 function paidScreen(
