@@ -94,8 +94,12 @@ function attemptScreen(
   // The payment arrived after the checkout was read.
   if (payments.some(wasPaid)) return { type: "processing", method };
   if (!payment) return { type: "waiting", reason: "starting", method };
-  const canChange = METHODS[method].closing !== "wait" && attempts.length < MAX_ATTEMPTS;
-  return { type: "instructions", method, payment: shownPayment(payment, path), canChange };
+  const change = attempts.length === MAX_ATTEMPTS
+    ? "never"
+    : METHODS[method].closing === "wait"
+    ? "later"
+    : "now";
+  return { type: "instructions", method, payment: shownPayment(payment, path), change };
 }
 
 function chooseScreen(
@@ -211,7 +215,7 @@ function paymentScreen(payment: GatewayPayment, path: string): Screen {
       type: "instructions",
       method,
       payment: shownPayment(payment, path),
-      canChange: false,
+      change: "never",
     };
   }
   if (payment.transaction_status === "expire") return { type: "expired" };

@@ -96,7 +96,7 @@ Deno.test("link: leads nowhere 30 days after the end", async () => {
   const response = await checkouts.app.fetchUnchecked(new Request(checkout.checkout_url!));
   assert.equal(response.status, 404);
   assert.match(response.headers.get("content-type")!, /^text\/html/);
-  assert.match(await response.text(), /tidak mengarah ke pembayaran/);
+  assert.match(await response.text(), /Pembayaran tidak ditemukan/);
 });
 
 Deno.test("link: guesses are limited by address, and links are not", async () => {
