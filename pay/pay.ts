@@ -2,6 +2,7 @@
 
 import { type Context, Hono, type Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { compress } from "hono/compress";
 import { streamSSE } from "hono/streaming";
 import { readPaymentOfLink } from "../core/payments/read.ts";
 import { chooseMethod, closeOpenAttempt } from "../core/checkouts/attempts.ts";
@@ -48,9 +49,13 @@ type ShownRecords = Target & { payments: GatewayPayment[] };
 
 const MAX_FORM_BYTES = 4_096;
 
+/** Pages and their files become a third as long; images are compressed already. */
+const COMPRESSED = /^(text\/(html|css|javascript)|image\/svg)/;
+
 export function createPayPages(service: Service, options: PayOptions): Hono<AppEnv> {
   const router = new Hono<AppEnv>();
   router.use("*", hideAddress);
+  router.use("*", compress({ encoding: "gzip", contentTypeFilter: COMPRESSED }));
   router.use("*", bodyLimit({ maxSize: MAX_FORM_BYTES, onError: tooLarge }));
   router.onError((thrown, c) => showProblem(service, c, thrown));
   addAssets(router, service);

@@ -145,3 +145,24 @@ Deno.test("page: has strict headers and no cookie", async () => {
   assert.match(headers.get("content-security-policy")!, /default-src 'none'/);
   assert.match(headers.get("content-security-policy")!, /frame-ancestors 'none'/);
 });
+
+Deno.test("page: it and its files are sent compressed, to browsers that accept it", async () => {
+  await using checkouts = await openCheckouts();
+  const { checkout_url } = await checkouts.create();
+  const load = (url: string, encodings: string) => {
+    const headers = { "Accept-Encoding": encodings };
+    return checkouts.app.fetchUnchecked(new Request(url, { headers }));
+  };
+  for (const url of [checkout_url!, `${PUBLIC_URL}/pay/pay.css`, `${PUBLIC_URL}/pay/pay.js`]) {
+    const plain = await load(url, "identity");
+    assert.equal(plain.headers.get("content-encoding"), null);
+    const text = await plain.text();
+    const packed = await load(url, "gzip, deflate, br");
+    assert.equal(packed.headers.get("content-encoding"), "gzip");
+    assert.match(packed.headers.get("vary")!, /accept-encoding/i);
+    const bytes = await packed.bytes();
+    assert.ok(bytes.length < text.length / 2, `${bytes.length} of ${text.length} bytes`);
+    const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    assert.equal((await new Response(unpacked).text()).length, text.length);
+  }
+});
