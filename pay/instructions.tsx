@@ -29,7 +29,7 @@ interface PartProps {
 
 export const Instructions: FC<{ view: View; screen: InstructionsScreen }> = ({ view, screen }) => {
   const { words, model } = view;
-  const { method, payment, canChange } = screen;
+  const { method, payment, change } = screen;
   return (
     <>
       <div class="title">
@@ -47,13 +47,17 @@ export const Instructions: FC<{ view: View; screen: InstructionsScreen }> = ({ v
         <p class="help">{words.comeBack}</p>
         <CheckLink view={view}>{words.havePaid}</CheckLink>
       </section>
-      {canChange
+      {change === "now"
         ? (
           <form class="change" method="post" action={linkTo(view, "/change")}>
             <button type="submit" class="quiet">{words.change}</button>
           </form>
         )
-        : <p class="help change">{words.cannotChange}</p>}
+        : (
+          <p class="help change">
+            {change === "later" ? words.changeLater : words.cannotChange}
+          </p>
+        )}
       <BackToShop view={view} />
     </>
   );
@@ -127,6 +131,7 @@ const Bank: FC<PartProps & { method: BankMethod }> = ({ view, payment, method })
             <Steps steps={steps} />
           </details>
         ))}
+        <p class="help">{words.menusDiffer}</p>
       </section>
     </>
   );

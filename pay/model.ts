@@ -43,7 +43,13 @@ export type Screen =
   }
   /** The service waits for the gateway: a charge or the closing of one is not confirmed yet. */
   | { type: "waiting"; reason: "starting" | "closing"; method: MethodId }
-  | { type: "instructions"; method: MethodId; payment: ShownPayment; canChange: boolean }
+  | {
+    type: "instructions";
+    method: MethodId;
+    payment: ShownPayment;
+    /** Whether the customer can choose another method; `later`: when this attempt has ended. */
+    change: "now" | "later" | "never";
+  }
   /** Authorized or being reviewed: nothing can be changed. */
   | { type: "processing"; method: MethodId | null }
   | {

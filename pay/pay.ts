@@ -2,6 +2,7 @@
 
 import { type Context, Hono, type Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { compress } from "hono/compress";
 import { streamSSE } from "hono/streaming";
 import { readPaymentOfLink } from "../core/payments/read.ts";
 import { chooseMethod, closeOpenAttempt } from "../core/checkouts/attempts.ts";
@@ -38,16 +39,23 @@ export interface PayOptions {
   streams: EventStreams;
 }
 
-/** The records behind a link. */
+/** The record behind a link. */
 type Target =
-  | { kind: "checkout"; checkout: GatewayCheckout; payments: GatewayPayment[] }
+  | { kind: "checkout"; checkout: GatewayCheckout }
   | { kind: "payment"; payment: GatewayPayment };
 
+/** The records that a page shows. */
+type ShownRecords = Target & { payments: GatewayPayment[] };
+
 const MAX_FORM_BYTES = 4_096;
+
+/** Pages and their files become a third as long; images are compressed already. */
+const COMPRESSED = /^(text\/(html|css|javascript)|image\/svg)/;
 
 export function createPayPages(service: Service, options: PayOptions): Hono<AppEnv> {
   const router = new Hono<AppEnv>();
   router.use("*", hideAddress);
+  router.use("*", compress({ encoding: "gzip", contentTypeFilter: COMPRESSED }));
   router.use("*", bodyLimit({ maxSize: MAX_FORM_BYTES, onError: tooLarge }));
   router.onError((thrown, c) => showProblem(service, c, thrown));
   addAssets(router, service);
@@ -73,13 +81,14 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
   });
   router.get("/:token/live/", (c) => live(service, options, c));
   router.get("/:token/qr/", async (c) => {
-    const payment = payableOf(await findTarget(service, options, c));
+    const payment = await findPayable(service, await findTarget(service, options, c));
     const image = payment && await fetchQrImage(service, payment);
     if (!image) throw new ServiceError("not_found");
     return c.body(image.bytes, 200, { ...FRAGMENT_HEADERS, "Content-Type": image.type });
   });
   router.get("/:token/qr.png/", async (c) => {
-    const { qr_string = null } = payableOf(await findTarget(service, options, c)) ?? {};
+    const payment = await findPayable(service, await findTarget(service, options, c));
+    const qr_string = payment?.qr_string ?? null;
     const image = qr_string === null ? null : drawQrImage(qr_string);
     if (!image) throw new ServiceError("not_found");
     return c.body(image, 200, { ...FRAGMENT_HEADERS, "Content-Type": "image/png" });
@@ -167,13 +176,15 @@ async function findTarget(
   }
   const checkout = await findCheckoutOfLink(service, found.id);
   if (!checkout) throw new ServiceError("not_found");
-  return { kind: "checkout", checkout, payments: await readCheckoutPayments(service, checkout) };
+  return { kind: "checkout", checkout };
 }
 
 /** The page is right even if the job that follows a change of a payment is late. */
-async function settleTarget(service: Service, target: Target): Promise<Target> {
-  if (target.kind === "payment") return target;
-  return { ...target, checkout: await settle(service, target.checkout, "page") };
+async function settleTarget(service: Service, target: Target): Promise<ShownRecords> {
+  if (target.kind === "payment") return { ...target, payments: [target.payment] };
+  const checkout = await settle(service, target.checkout, "page");
+  // After the checkout: the payment of a paid checkout is then paid as well.
+  return { kind: "checkout", checkout, payments: await readCheckoutPayments(service, checkout) };
 }
 
 function requireCheckout(target: Target) {
@@ -181,10 +192,12 @@ function requireCheckout(target: Target) {
   throw new ServiceError("not_found");
 }
 
-function payableOf(target: Target): GatewayPayment | null {
+async function findPayable(service: Service, target: Target): Promise<GatewayPayment | null> {
   if (target.kind === "payment") return isPayable(target.payment) ? target.payment : null;
   const attempt = openAttempt(target.checkout);
-  return attempt && (paymentsOf(attempt, target.payments).find(isPayable) ?? null);
+  if (!attempt) return null;
+  const payments = paymentsOf(attempt, await readCheckoutPayments(service, target.checkout));
+  return payments.find(isPayable) ?? null;
 }
 
 function phoneOf(sent: unknown): string | null {
@@ -192,7 +205,7 @@ function phoneOf(sent: unknown): string | null {
   return /^\+?\d{8,15}$/.test(digits) ? digits : null;
 }
 
-function presentPage(service: Service, c: PayContext, target: Target): PageModel {
+function presentPage(service: Service, c: PayContext, target: ShownRecords): PageModel {
   const context: PageContext = {
     service,
     path: pathOf(service, c),

@@ -93,9 +93,15 @@ function attemptScreen(
   path: string,
 ): Screen {
   const payment = payments.find((each) => isPayable(each) && each.transaction_id !== null);
+  // The payment arrived after the checkout was read.
+  if (payments.some(wasPaid)) return { type: "processing", method };
   if (!payment) return { type: "waiting", reason: "starting", method };
-  const canChange = METHODS[method].closing !== "wait" && attempts.length < MAX_ATTEMPTS;
-  return { type: "instructions", method, payment: shownPayment(payment, path), canChange };
+  const change = attempts.length === MAX_ATTEMPTS
+    ? "never"
+    : METHODS[method].closing === "wait"
+    ? "later"
+    : "now";
+  return { type: "instructions", method, payment: shownPayment(payment, path), change };
 }
 
 function chooseScreen(
@@ -127,12 +133,14 @@ function noticeOf(
   attempt: CheckoutAttempt,
   payments: readonly GatewayPayment[],
 ) {
-  const { method, result } = attempt;
+  const { method, result, is_closing } = attempt;
   if (refused_payments.includes(method)) return "method_refused" as const;
   const isRefused = paymentsOf(attempt, payments).some(({ is_refused }) => is_refused);
   if (isRefused && isMethod(method) && METHODS[method].needsPhone) return "phone_unknown" as const;
-  if (result === "expire") return "attempt_expired" as const;
-  return result === "cancel" || result === null ? "closed" as const : "method_failed" as const;
+  const isClosed = result === null || result === "cancel" || result === "expire";
+  if (!isClosed) return "method_failed" as const;
+  // Some methods are closed by an expiry: the time has not run out then.
+  return result === "expire" && !is_closing ? "attempt_expired" as const : "closed" as const;
 }
 
 function paidScreen(
@@ -207,7 +215,7 @@ function paymentScreen(payment: GatewayPayment, path: string): Screen {
       type: "instructions",
       method,
       payment: shownPayment(payment, path),
-      canChange: false,
+      change: "never",
     };
   }
   if (payment.transaction_status === "expire") return { type: "expired" };

@@ -17,7 +17,7 @@ export interface Guide {
 /** The methods that are paid at a bank. */
 export type BankMethod = "bca_va" | "bni_va" | "bri_va" | "cimb_va" | "permata_va" | "echannel";
 
-/** The menus that lead to the field for the number. */
+/** The menus that lead to the field for the number; empty: they differ too much to name them. */
 const MENUS: Record<BankMethod, { name: string | null; channel: Channel; path: string[] }[]> = {
   bca_va: [
     { channel: "mobile", name: "BCA mobile", path: ["m-Transfer", "BCA Virtual Account"] },
@@ -55,18 +55,18 @@ const MENUS: Record<BankMethod, { name: string | null; channel: Channel; path: s
     { channel: "internet", name: "BRI Internet Banking", path: ["Pembayaran", "BRIVA"] },
   ],
   cimb_va: [
-    { channel: "mobile", name: "OCTO Mobile", path: ["Transfer", "Transfer ke CIMB Niaga Lain"] },
+    { channel: "mobile", name: "OCTO", path: [] },
     { channel: "atm", name: null, path: ["Pembayaran", "Lanjut", "Virtual Account"] },
-    { channel: "internet", name: "OCTO Clicks", path: ["Bayar Tagihan", "Virtual Account"] },
+    { channel: "internet", name: "OCTO Clicks", path: [] },
   ],
   permata_va: [
-    { channel: "mobile", name: "PermataMobile X", path: ["Bayar Tagihan", "Virtual Account"] },
+    { channel: "mobile", name: "Permata Mobile", path: [] },
     {
       channel: "atm",
       name: null,
       path: ["Transaksi Lainnya", "Pembayaran", "Pembayaran Lainnya", "Virtual Account"],
     },
-    { channel: "internet", name: "PermataNet", path: ["Pembayaran Tagihan", "Virtual Account"] },
+    { channel: "internet", name: "PermataNet", path: [] },
   ],
   echannel: [
     { channel: "mobile", name: "Livin’ by Mandiri", path: ["Bayar/VA"] },
@@ -79,11 +79,12 @@ const ENGLISH = {
   open: (name: string) => `Open *${name}* and log in.`,
   insertCard: "Insert your card and enter your PIN.",
   choose: (path: string) => `Choose ${path}.`,
+  findMenu: "Find the menu to pay a *virtual account*, often below *Transfer* or *Payment*.",
   enterNumber: "Enter the *virtual account number*.",
   enterBill: "Enter the *company code*, then the *payment code*.",
   findBiller: "Find the company by its *company code*, then enter the *payment code*.",
   check: "Check the name and the amount.",
-  enterAmount: "Enter exactly the *amount*, then check the name.",
+  enterAmount: "If you are asked, enter exactly the *amount*. Check the name.",
   confirm: {
     mobile: "Confirm with your PIN or password.",
     atm: "Confirm, and keep the receipt.",
@@ -92,14 +93,15 @@ const ENGLISH = {
 };
 
 const INDONESIAN: typeof ENGLISH = {
-  open: (name) => `Buka *${name}* dan masuk.`,
+  open: (name) => `Buka *${name}*, lalu login.`,
   insertCard: "Masukkan kartu dan PIN Anda.",
   choose: (path) => `Pilih ${path}.`,
+  findMenu: "Cari menu untuk membayar *virtual account*, biasanya di *Transfer* atau *Pembayaran*.",
   enterNumber: "Masukkan *nomor virtual account*.",
   enterBill: "Masukkan *kode perusahaan*, lalu *kode bayar*.",
   findBiller: "Cari perusahaannya dengan *kode perusahaan*, lalu masukkan *kode bayar*.",
   check: "Periksa nama dan jumlahnya.",
-  enterAmount: "Masukkan *jumlah* yang persis sama, lalu periksa namanya.",
+  enterAmount: "Kalau diminta, masukkan *jumlah* yang persis sama. Periksa namanya.",
   confirm: {
     mobile: "Konfirmasi dengan PIN atau kata sandi Anda.",
     atm: "Konfirmasi, lalu simpan struknya.",
@@ -116,10 +118,12 @@ export function guidesOf(method: BankMethod, language: Language): Guide[] {
     name,
     steps: [
       name === null ? texts.insertCard : texts.open(name),
-      texts.choose(path.map((menu) => `*${menu}*`).join(" › ")),
+      path.length === 0
+        ? texts.findMenu
+        : texts.choose(path.map((menu) => `*${menu}*`).join(" › ")),
       enter(method, channel),
-      // A transfer to an account at CIMB asks for the amount; the others show it.
-      method === "cimb_va" && channel === "mobile" ? texts.enterAmount : texts.check,
+      // A menu for transfers asks for the amount; one for bills shows it.
+      path.length === 0 ? texts.enterAmount : texts.check,
       texts.confirm[channel],
     ],
   }));

@@ -88,6 +88,7 @@ const ENGLISH = {
   paymentCode: "Payment code",
   amount: "Amount",
   howToPay: "How to pay",
+  menusDiffer: "The names of menus may differ slightly.",
   channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
   qrLabel: "QR code of this payment",
   saveQr: "Save QR code",
@@ -119,7 +120,7 @@ const ENGLISH = {
   ],
   storeNames: { indomaret: "Indomaret", alfamart: "Alfamart, Alfamidi or Dan+Dan" },
   laterHelp: (name: string) =>
-    `You’ll choose your instalments on ${name}’s own page, then come back here.`,
+    `You’ll choose your instalments on ${name}’s own page. Then open this page again to see the result.`,
   continueTo: (name: string) => `Continue to ${name}`,
   missing: "The details of this payment aren’t available yet.",
 
@@ -132,6 +133,7 @@ const ENGLISH = {
   notYet: "No payment yet. It can take a minute to arrive.",
   cannotCheck: "No connection. Please try again.",
   change: "Choose another way to pay",
+  changeLater: "You can choose another way to pay when this request has run out.",
   cannotChange: "The way to pay can’t be changed any more.",
   backTo: (shop: string) => `Back to ${shop}`,
 
@@ -171,9 +173,9 @@ const ENGLISH = {
   },
   problems: {
     unknown: {
-      title: "This link leads to no payment",
-      help:
-        "It may be incomplete, or the payment ended some time ago. Open it again from the shop.",
+      title: "Payment not found",
+      help: "The link may be incomplete, or the payment ended some time ago. Open it again from " +
+        "the shop.",
     },
     unavailable: {
       title: "The page can’t be shown right now",
@@ -271,6 +273,7 @@ const INDONESIAN: Words = {
   paymentCode: "Kode pembayaran",
   amount: "Jumlah",
   howToPay: "Cara bayar",
+  menusDiffer: "Nama menu bisa sedikit berbeda.",
   channels: { mobile: "Mobile banking", atm: "ATM", internet: "Internet banking" },
   qrLabel: "Kode QR pembayaran ini",
   saveQr: "Simpan kode QR",
@@ -295,14 +298,14 @@ const INDONESIAN: Words = {
   ],
   ovoHelp: "Belum ada permintaan? Buka notifikasi di aplikasi (ikon lonceng).",
   storeSteps: (store, shop) => [
-    `Datang ke ${store} mana saja.`,
+    `Datang ke gerai ${store} mana saja.`,
     `Bilang ke kasir: *“Mau bayar belanja online di ${shop}, lewat Midtrans.”*`,
     "Tunjukkan atau sebutkan kode pembayarannya.",
     "Bayar, lalu simpan struknya.",
   ],
   storeNames: { indomaret: "Indomaret", alfamart: "Alfamart, Alfamidi, atau Dan+Dan" },
   laterHelp: (name) =>
-    `Pilih cicilan Anda di halaman ${name}. Setelah selesai, Anda kembali ke sini.`,
+    `Pilih cicilan Anda di halaman ${name}. Setelah selesai, buka lagi halaman ini untuk melihat hasilnya.`,
   continueTo: (name) => `Lanjut ke ${name}`,
   missing: "Rincian pembayaran ini belum tersedia.",
 
@@ -315,6 +318,7 @@ const INDONESIAN: Words = {
   notYet: "Pembayaran belum masuk. Kadang perlu waktu sekitar satu menit.",
   cannotCheck: "Tidak ada koneksi. Silakan coba lagi.",
   change: "Ganti cara bayar",
+  changeLater: "Anda bisa memilih cara bayar lain setelah waktu permintaan ini habis.",
   cannotChange: "Cara bayar tidak bisa diganti lagi.",
   backTo: (shop) => `Kembali ke ${shop}`,
 
@@ -354,9 +358,9 @@ const INDONESIAN: Words = {
   },
   problems: {
     unknown: {
-      title: "Tautan ini tidak mengarah ke pembayaran",
-      help: "Mungkin tautannya tidak lengkap, atau pembayarannya sudah lama selesai. Buka lagi " +
-        "dari toko.",
+      title: "Pembayaran tidak ditemukan",
+      help: "Mungkin link-nya tidak lengkap, atau pembayarannya sudah lama selesai. Coba buka " +
+        "lagi dari toko.",
     },
     unavailable: {
       title: "Halaman belum bisa ditampilkan",

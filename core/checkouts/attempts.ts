@@ -5,6 +5,7 @@
 
 import {
   type CheckoutAttempt,
+  findCheckout,
   type GatewayCheckout,
   revokeOrderId,
 } from "../../db/billing/checkouts.ts";
@@ -102,7 +103,7 @@ async function chargeAttempt(
   try {
     const input = chargeOf(checkout, attempt, phone, service.clock());
     await createCharge(service, customerOf(checkout), input, requestKey);
-    return { type: "done", checkout: await settle(service, checkout, "choose") };
+    return { type: "done", checkout: await closeIfUnwanted(service, checkout) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const settled = await settle(service, checkout, "choose");
@@ -110,6 +111,19 @@ async function chargeAttempt(
     const refused = await rememberRefusal(service, settled, method, error);
     return { type: "refused", checkout: refused, method, problem: error };
   }
+}
+
+/** Another device may have asked for another method during the charge, and could not close it. */
+async function closeIfUnwanted(
+  service: Service,
+  known: GatewayCheckout,
+): Promise<GatewayCheckout> {
+  const latest = await service.database.query(
+    (sql) => findCheckout(sql, known.id),
+    "find checkout",
+  );
+  const settled = await settle(service, latest!, "choose");
+  return openAttempt(settled)?.is_closing ? await closeOpenAttempt(service, settled) : settled;
 }
 
 /** A method that the gateway refuses is not offered again; a wrong phone number can be mended. */

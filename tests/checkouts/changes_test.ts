@@ -161,6 +161,26 @@ Deno.test("change of method: a charge that is held up does not arrive after anot
   assert.deepEqual(attempts.map(({ status }) => status), ["closed", "open"]);
 });
 
+Deno.test("page: shows a payment that arrives while the page is read", async () => {
+  const held = createHeldDatabase();
+  await using checkouts = await openCheckouts(held);
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  const [payment] = await checkouts.paymentsOf(checkout);
+  const { transaction_id } = await checkouts.read(payment!.id);
+  const first = held.holdNext("list payments of checkout");
+  const reading = checkouts.page(checkout);
+  await first.arrived;
+  const second = held.holdNext("list payments of checkout");
+  first.release();
+  await second.arrived;
+  await checkouts.sandbox.control(`transactions/${transaction_id}/pay`);
+  await checkouts.refresh(payment!.id);
+  second.release();
+  assert.equal(screenOf(await reading), "processing");
+  assert.equal(screenOf(await checkouts.page(checkout)), "paid");
+});
+
 Deno.test("checkout: is not charged more than ten times", async () => {
   await using checkouts = await openCheckouts();
   const checkout = await checkouts.create();

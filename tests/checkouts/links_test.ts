@@ -97,7 +97,7 @@ Deno.test("link: leads nowhere 30 days after the end", async () => {
   const response = await checkouts.app.fetchUnchecked(new Request(checkout.checkout_url!));
   assert.equal(response.status, 404);
   assert.match(response.headers.get("content-type")!, /^text\/html/);
-  assert.match(await response.text(), /tidak mengarah ke pembayaran/);
+  assert.match(await response.text(), /Pembayaran tidak ditemukan/);
 });
 
 Deno.test("link: guesses are limited by address, and links are not", async () => {
@@ -178,4 +178,25 @@ Deno.test("page: has no logo without the setting", async () => {
   assert.doesNotMatch(await checkouts.page(await checkouts.create()), /<img/);
   const response = await checkouts.app.fetchUnchecked(new Request(`${PUBLIC_URL}/pay/logo`));
   assert.equal(response.status, 404);
+});
+
+Deno.test("page: it and its files are sent compressed, to browsers that accept it", async () => {
+  await using checkouts = await openCheckouts();
+  const { checkout_url } = await checkouts.create();
+  const load = (url: string, encodings: string) => {
+    const headers = { "Accept-Encoding": encodings };
+    return checkouts.app.fetchUnchecked(new Request(url, { headers }));
+  };
+  for (const url of [checkout_url!, `${PUBLIC_URL}/pay/pay.css`, `${PUBLIC_URL}/pay/pay.js`]) {
+    const plain = await load(url, "identity");
+    assert.equal(plain.headers.get("content-encoding"), null);
+    const text = await plain.text();
+    const packed = await load(url, "gzip, deflate, br");
+    assert.equal(packed.headers.get("content-encoding"), "gzip");
+    assert.match(packed.headers.get("vary")!, /accept-encoding/i);
+    const bytes = await packed.bytes();
+    assert.ok(bytes.length < text.length / 2, `${bytes.length} of ${text.length} bytes`);
+    const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    assert.equal((await new Response(unpacked).text()).length, text.length);
+  }
 });

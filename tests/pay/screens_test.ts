@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { METHOD_IDS } from "../../core/checkouts/methods.ts";
+import { checkAccessibility, isTooWide, openDetails } from "../support/pay/appearance.ts";
 import { openPayPages, type Page, payBrowserTest } from "../support/pay/browser.ts";
 import { SCREENS } from "../support/pay/pages.ts";
 import { isPartial } from "../support/share.ts";
@@ -48,24 +49,6 @@ payBrowserTest("every screen is accessible and fits on phones and desktops", asy
     await context.close();
   }
 });
-
-const openDetails = `for (const each of document.querySelectorAll("details")) {
-  each.removeAttribute("name");
-  each.open = true;
-}`;
-
-const isTooWide = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
-
-/** Problems by the rules of WCAG 2.2 AA. The page has loaded axe. */
-async function checkAccessibility(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate(
-    `axe.run({
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      resultTypes: ["violations"],
-    })`,
-  );
-  return violations.map((each: Page) => `${each.id}: ${each.nodes[0].html} ${each.help}`);
-}
 
 payBrowserTest("every screen fits on a phone with 200 % zoom", async () => {
   await using opened = await openPayPages();

@@ -9,7 +9,8 @@ import { pageModel, QR_STRING, SCREENS } from "./pages.ts";
 
 const BROWSER = findBrowser();
 
-const sharedBrowser = BROWSER === null ? null : await launchSharedBrowser(BROWSER);
+/** One for all tests of a file; null: no browser is installed. */
+export const sharedBrowser = BROWSER === null ? null : await launchSharedBrowser(BROWSER);
 
 // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export type Page = any;

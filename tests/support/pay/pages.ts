@@ -70,7 +70,8 @@ export function instructionsScreen(
   overrides: Partial<ShownPayment> = {},
 ): Screen {
   const payment = { ...NO_PAYMENT, ...PAYMENTS[method], ...overrides };
-  return { type: "instructions", method, payment, canChange: method !== "kredivo" };
+  const change = method === "ovo" ? "later" : method === "kredivo" ? "never" : "now";
+  return { type: "instructions", method, payment, change };
 }
 
 export function paidScreen(overrides: Partial<Extract<Screen, { type: "paid" }>> = {}): Screen {
