@@ -126,6 +126,11 @@ const READS_EVENTS = /\/(events|live|status|metrics)\b/;
 /** Read once for each process. */
 let projectMigrations: Promise<Migration[]> | null = null;
 
+/** Some tests have no database. */
+async function readLinkSecret(database: Database): Promise<Uint8Array> {
+  return await database.query(ensureLinkSecret).catch(() => new Uint8Array(32));
+}
+
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const settings = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
   const { serverKey = settings.gateway.serverKey } = options;
@@ -181,7 +186,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock,
     events,
-    links: createLinks(await opened.query(ensureLinkSecret), () => config.publicUrl),
+    links: createLinks(await readLinkSecret(opened), () => config.publicUrl),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
   const handlers = events.close();
