@@ -52,7 +52,7 @@ payBrowserTest(
   async () => {
     await using service = await openPayService();
     const checkout = await service.create(ORDER);
-    const page = await visitLive(service, checkout);
+    const page = await visitLive(checkout);
     await chooseOnPage(page, "ovo");
     assert.equal(await page.locator("form.change").count(), 0);
     await page.getByText("You can choose another way to pay when this request").waitFor();
@@ -67,8 +67,8 @@ payBrowserTest(
 payBrowserTest("a second device shows the choice of the first one", async () => {
   await using service = await openPayService();
   const checkout = await service.create(ORDER);
-  const phone = await visitLive(service, checkout);
-  const desktop = await visitLive(service, checkout, { width: 1280, language: "id" });
+  const phone = await visitLive(checkout);
+  const desktop = await visitLive(checkout, { width: 1280, language: "id" });
   await chooseOnPage(phone, "bca_va");
   await waitForScreen(desktop, "instructions");
   const { va_numbers: [{ va_number }] } = await service.payable(checkout);
@@ -85,7 +85,7 @@ payBrowserTest("a second device shows the choice of the first one", async () => 
 payBrowserTest("two devices that choose at the same moment show the same", async () => {
   await using service = await openPayService({ poolSize: 8 });
   const checkout = await service.create(ORDER);
-  const devices: Page[] = [await visitLive(service, checkout), await visitLive(service, checkout)];
+  const devices: Page[] = [await visitLive(checkout), await visitLive(checkout)];
   const first = await devices[0].evaluate(shownState);
   await Promise.all(["bca_va", "qris"].map((method, index) =>
     // Without waiting: the choice of the other device may replace the button.
@@ -112,8 +112,8 @@ payBrowserTest(
     await using service = await openRelayedPayService();
     const checkout = await service.create(ORDER);
     const devices: Page[] = [
-      await visitLive(service, checkout),
-      await visitLive(service, checkout),
+      await visitLive(checkout),
+      await visitLive(checkout),
     ];
     const [phone, desktop] = devices;
     const charge = service.relay.holdNext("POST /v2/charge");
@@ -134,7 +134,7 @@ payBrowserTest(
 payBrowserTest("a payment in the moment of the change is shown as paid", async () => {
   await using service = await openRelayedPayService();
   const checkout = await service.create(ORDER);
-  const page = await visitLive(service, checkout);
+  const page = await visitLive(checkout);
   await chooseOnPage(page, "bca_va");
   const closing = service.relay.holdNext("POST /v2/:id/expire");
   const changing = page.locator("form.change button").click();
@@ -154,12 +154,12 @@ payBrowserTest(
   async () => {
     await using service = await openRelayedPayService();
     const checkout = await service.create(ORDER);
-    const page = await visitLive(service, checkout);
+    const page = await visitLive(checkout);
     await chooseOnPage(page, "gopay");
     const closing = service.relay.holdNext("POST /v2/:id/cancel");
     const changing = page.locator("form.change button").click();
     await closing.arrived;
-    const other = await visitLive(service, checkout);
+    const other = await visitLive(checkout);
     await waitForScreen(other, "waiting");
     await other.getByText("Closing your GoPay payment").first().waitFor();
     closing.release();

@@ -29,7 +29,7 @@ payBrowserTest("a checkout that expires while its page is open shows a way on", 
   await using service = await openPayService({ now });
   const { app, sandbox } = service;
   const [chosen, unchosen] = [await service.create(ORDER), await service.create(ORDER)];
-  const pages = [await visitLive(service, chosen), await visitLive(service, unchosen)];
+  const pages = [await visitLive(chosen), await visitLive(unchosen)];
   await chooseOnPage(pages[0], "bca_va");
   advance((DAY_SECONDS + 1) * 1_000);
   await sandbox.advance(DAY_SECONDS + 1);
@@ -108,7 +108,7 @@ payBrowserTest(
   async () => {
     await using service = await openPayService();
     const checkout = await service.create(ORDER);
-    const page = await visitLive(service, checkout, { width: 1280 });
+    const page = await visitLive(checkout, { width: 1280 });
     await tabTo(page, 'button[value="bca_va"]');
     await page.keyboard.press("Enter");
     await waitForScreen(page, "instructions");

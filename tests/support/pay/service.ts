@@ -152,7 +152,7 @@ export function waitForScreen(page: Page, screen: string): Promise<void> {
 }
 
 /** Waits until the page follows the changes of its checkout. */
-export async function visitLive(service: PayService, checkout: Checkout, options?: VisitOptions) {
+export async function visitLive(checkout: Checkout, options?: VisitOptions): Promise<Page> {
   const page = await openDevice(options);
   await Promise.all([page.waitForResponse(/\/live$/), page.goto(checkout.checkout_url)]);
   return page;
