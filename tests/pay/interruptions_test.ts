@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
 import { CheckoutSchema } from "../../core/checkouts/schema.ts";
 import { SERVER_KEY } from "../support/crash/installation.ts";
+import { callService } from "../support/client.ts";
 import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { freePort } from "../support/free_port.ts";
@@ -63,7 +64,7 @@ payBrowserTest(
     };
     const first = await startUntilUp(settings);
     resources.defer(() => closePages(sharedBrowser));
-    const response = await fetch(`${url}/checkouts/`, {
+    const response = await callService(`${url}/checkouts/`, {
       method: "POST",
       headers: { "Authorization": `Bearer ${KEY}`, "Content-Type": "application/json" },
       body: JSON.stringify(ORDER),

@@ -2,6 +2,7 @@
 
 import { type MethodId, METHODS } from "../../../core/checkouts/methods.ts";
 import type { TestAppOptions } from "../app.ts";
+import { callService } from "../client.ts";
 import { closePages } from "../browser.ts";
 import { type Checkout, type TestCheckouts, withCheckouts } from "../checkouts/checkouts.ts";
 import { openRelayed, type Relay } from "../gateway/relay.ts";
@@ -93,7 +94,7 @@ export function notify({ receiver }: TestSandbox, serviceUrl: string): void {
     const headers = { "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: text };
     // Null: the service is down, so the gateway tries again later.
-    const response = await fetch(`${serviceUrl}/notification/`, init).catch(() => null);
+    const response = await callService(`${serviceUrl}/notification/`, init).catch(() => null);
     await response?.body?.cancel();
     return new Response(null, { status: response?.status ?? 503 });
   };
