@@ -280,3 +280,22 @@ Deno.test("cancelled checkout: a payment at the last moment makes it paid and la
   const names = await checkouts.events(checkout.id);
   assert.deepEqual(names, ["checkout_cancelled", "checkout_completed"]);
 });
+
+Deno.test("timeline of a checkout: has its attempts' payments, who acted, and how it ended", async () => {
+  await using checkouts = await openRelayedCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "gopay");
+  await checkouts.choose(checkout, "bca_va");
+  await report(checkouts, checkout, 2, "settlement");
+  const staff = await checkouts.app.createKey({ userId: "carol", isStaff: true });
+  const timeline = await checkouts.get(`/timelines/checkouts/${checkout.id}/`, staff);
+  const { resource, entries } = await timeline.json();
+  assert.equal(resource, "checkout");
+  const events = entries.flatMap(({ event }: Json) => event?.name ?? event ?? []);
+  assert.ok(events.includes("checkout_completed"), JSON.stringify(entries).slice(0, 2_000));
+  const payments = await checkouts.paymentsOf(checkout);
+  const named = new Set(entries.map(({ payment_id }: Json) => payment_id));
+  for (const { id } of payments) assert.ok(named.has(id), id);
+  assert.ok(JSON.stringify(entries).includes(`checkout:${checkout.id}`), "the customer acted");
+  assert.ok(!JSON.stringify(entries).includes("/pay/"), "it has no link");
+});

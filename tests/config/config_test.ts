@@ -299,3 +299,33 @@ Deno.test("docs/settings.md: its table equals the settings in the code", async (
   const named = [...guide.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
   assert.deepEqual(named, SETTING_NAMES);
 });
+
+Deno.test("config: PUBLIC_URL begins with https, or with http on this machine, and has no slash at the end", () => {
+  const publicUrl = (PUBLIC_URL: string) => parseConfig({ PUBLIC_URL }, "/project").publicUrl;
+  assert.equal(parseConfig({}, "/project").publicUrl, null);
+  assert.equal(publicUrl("https://pay.shop.example/"), "https://pay.shop.example");
+  assert.equal(publicUrl("https://shop.example/pay-service"), "https://shop.example/pay-service");
+  assert.equal(publicUrl("http://127.0.0.1:8000"), "http://127.0.0.1:8000");
+  const wrong = [
+    "http://pay.shop.example",
+    "pay.shop.example",
+    "ftp://pay.shop.example",
+    "https://user:password@pay.shop.example",
+    "https://pay.shop.example/?x=1",
+    "https://pay.shop.example/#x",
+  ];
+  for (const PUBLIC_URL of wrong) {
+    assert.deepEqual(problemsOf({ PUBLIC_URL }), ["PUBLIC_URL"], PUBLIC_URL);
+  }
+});
+
+Deno.test("config: MERCHANT_COLOR is a colour with six digits", () => {
+  const { merchant } = parseConfig(
+    { MERCHANT_NAME: "Kopi", MERCHANT_COLOR: "#0b6e4f" },
+    "/project",
+  );
+  assert.deepEqual([merchant.name, merchant.color], ["Kopi", "#0b6e4f"]);
+  for (const MERCHANT_COLOR of ["green", "#0b6", "#0b6e4f;", "#0b6e4g"]) {
+    assert.deepEqual(problemsOf({ MERCHANT_COLOR }), ["MERCHANT_COLOR"], MERCHANT_COLOR);
+  }
+});
