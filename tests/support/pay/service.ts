@@ -94,7 +94,10 @@ export function notify({ receiver }: TestSandbox, serviceUrl: string): void {
     const headers = { "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: text };
     // Null: the service is down, so the gateway tries again later.
-    const response = await callService(`${serviceUrl}/notification/`, init).catch(() => null);
+    const response = await callService(`${serviceUrl}/notification/`, init).catch((error) => {
+      if (error instanceof TypeError) return null;
+      throw error;
+    });
     await response?.body?.cancel();
     return new Response(null, { status: response?.status ?? 503 });
   };
