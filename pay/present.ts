@@ -1,5 +1,6 @@
 /** What the page of a checkout or of a payment shows, from the stored records. */
 
+import { createHash } from "node:crypto";
 import type { CheckoutAttempt, GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
 import { isMethod, type MethodId, METHODS, offeredMethods } from "../core/checkouts/methods.ts";
@@ -38,6 +39,7 @@ export function presentCheckoutPage(
   const { service, path, language } = context;
   const { order_id, gross_amount, customer_details, item_details } = checkout;
   const now = new Date(service.clock());
+  const screen = screenOf(checkout, payments, path, now);
   return {
     language,
     path,
@@ -51,14 +53,14 @@ export function presentCheckoutPage(
     expiresAt: checkout.expires_at,
     now,
     cancelUrl: checkout.cancel_url,
-    stateKey: stateKeyOf([checkout, ...payments]),
-    screen: screenOf(checkout, payments, path, now),
+    stateKey: stateKeyOf(screen),
+    screen,
   };
 }
 
-/** Changes with every change of the records. */
-export function stateKeyOf(records: readonly { version: number }[]): string {
-  return records.map(({ version }) => version).join("-");
+/** The rest of a page does not change. */
+function stateKeyOf(screen: Screen): string {
+  return createHash("sha256").update(JSON.stringify(screen)).digest("base64url").slice(0, 16);
 }
 
 function nameOf(...names: unknown[]): string | null {
@@ -186,6 +188,7 @@ function shownPayment(payment: GatewayPayment, path: string): ShownPayment {
 export function presentPaymentPage(context: PageContext, payment: GatewayPayment): PageModel {
   const { service, path, language } = context;
   const { order_id, gross_amount, items } = payment;
+  const screen = paymentScreen(payment, path);
   return {
     language,
     path,
@@ -199,8 +202,8 @@ export function presentPaymentPage(context: PageContext, payment: GatewayPayment
     expiresAt: payment.expiry_time,
     now: new Date(service.clock()),
     cancelUrl: null,
-    stateKey: stateKeyOf([payment]),
-    screen: paymentScreen(payment, path),
+    stateKey: stateKeyOf(screen),
+    screen,
   };
 }
 

@@ -54,8 +54,25 @@ Deno.test("open page: an event of the checkout's payment brings the new state at
   for (const { id } of await checkouts.paymentsOf(checkout)) await checkouts.refresh(id);
   states.push(await live.next!());
   assert.equal(new Set(states).size, 3, states.join());
-  for (const state of states) assert.match(state!, /^data: [\d-]+\n\n$/);
+  for (const state of states) assert.match(state!, /^data: [\w-]+\n\n$/);
   await live.close!();
+});
+
+Deno.test("open page: a change that it does not show leaves it as it is", async () => {
+  await using checkouts = await openPages();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "bca_va");
+  const stateOf = async () => {
+    const { pathname } = new URL(checkout.checkout_url!);
+    const url = `${PUBLIC_URL}${pathname}/state`;
+    return await (await checkouts.app.fetchUnchecked(new Request(url))).text();
+  };
+  const before = await stateOf();
+  await checkouts.app.database.query((sql) =>
+    sql`update gateway.payments set version = version + 1, status_message = 'another'
+      where checkout_id = ${checkout.id}`
+  );
+  assert.equal(await stateOf(), before);
 });
 
 Deno.test("open page: an event of a single payment brings the new state at once", async () => {
