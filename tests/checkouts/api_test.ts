@@ -299,3 +299,24 @@ Deno.test("timeline of a checkout: has its attempts' payments, who acted, and ho
   assert.ok(JSON.stringify(entries).includes(`checkout:${checkout.id}`), "the customer acted");
   assert.ok(!JSON.stringify(entries).includes("/pay/"), "it has no link");
 });
+
+Deno.test("attempt: ends with the checkout, and a method that needs more time is not offered", async () => {
+  const { now, advance } = manualClock();
+  await using checkouts = await openCheckouts({ now });
+  const expires_at = new Date(now() + HOUR_MS).toISOString();
+  const checkout = await checkouts.create({ expires_at, enabled_payments: ["bca_va", "ovo"] });
+  await checkouts.choose(checkout, "bca_va");
+  const [payment] = await checkouts.paymentsOf(checkout);
+  const { expiry_time } = await checkouts.read(payment!.id);
+  // The gateway counts from its own time, which this clock does not follow.
+  const difference = new Date(expiry_time!).getTime() - new Date(expires_at).getTime();
+  assert.ok(Math.abs(difference) < HOUR_MS / 4, expiry_time!);
+
+  const other = await checkouts.create({ expires_at, enabled_payments: ["bca_va", "ovo"] });
+  assert.deepEqual(await offered(checkouts, other), ["bca_va", "ovo"]);
+  // A payment with OVO takes up to a minute, and the gateway wants at least 20 s for an account.
+  advance(HOUR_MS - 90_000);
+  assert.deepEqual(await offered(checkouts, other), ["bca_va"]);
+  advance(60_000);
+  assert.deepEqual(await offered(checkouts, other), []);
+});
