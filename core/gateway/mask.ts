@@ -18,9 +18,14 @@ const SECRET_PARAMETER = new RegExp(`([?&](?:${ANY_SECRET_NAME})=)[^&#\\s"]*`, "
 const PAYMENT_NUMBERS = "va_number|permata_va_number|bill_key|payment_code";
 const PAYMENT_NUMBER = new RegExp(`^(?:${PAYMENT_NUMBERS})$`);
 
-/** 13 or more digits, with single spaces or dashes between them, outside of payment numbers. */
-const DIGITS = new RegExp(
-  `(?<!"(?:${PAYMENT_NUMBERS})"\\s*:\\s*"?)(?<!\\d)\\d(?:[ -]?\\d){12,}`,
+/**
+ * 13 or more digits, with single spaces or dashes between them, outside of payment numbers. UUIDs
+ * can contain as many, so they are matched first, and kept: a notification names its payment or
+ * subscription with one.
+ */
+const UUID_OR_DIGITS = new RegExp(
+  "(\\b[\\da-fA-F]{8}(?:-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}\\b)|" +
+    `(?<!"(?:${PAYMENT_NUMBERS})"\\s*:\\s*"?)(?<!\\d)\\d(?:[ -]?\\d){12,}`,
   "g",
 );
 
@@ -35,7 +40,7 @@ export function maskText(text: string, secrets: string[] = []): string {
     .replace(SECRET_PARAMETER, `$1${MASK}`)
     .replace(REDIRECT_TOKEN, `$1${MASK}`)
     .replace(AUTHORIZATION, `$1 ${MASK}`)
-    .replace(DIGITS, (digits) => maskCardNumbers(digits));
+    .replace(UUID_OR_DIGITS, (digits, uuid?: string) => uuid ?? maskCardNumbers(digits));
 }
 
 /** Like `maskText`, for a parsed body. */

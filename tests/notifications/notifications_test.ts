@@ -453,6 +453,7 @@ Deno.test("notification: neither its signature nor tokens in it are stored or re
     saved_token_id: "481111-token-of-a-card",
     nested: { token_id: "another-token", card_number: "4811111111111114", note: "ok\u0000" },
     masked_card: "481111-1114",
+    metadata: { subscription_ref: "01a1edb7-1925-7236-9178-5d5a6e196fa8" },
   });
   const { id } = await notifyAndRead(payments, body);
   const list = await payments.get(`/notifications/?order_id=${charged.order_id}`, staff);
@@ -465,6 +466,8 @@ Deno.test("notification: neither its signature nor tokens in it are stored or re
   const [shownNotification] = NotificationSchema.array().parse(JSON.parse(text));
   assert.equal(shownNotification!.id, id);
   assert.equal(shownNotification!.raw_payload.masked_card, "481111-1114");
+  // The digits of this UUID look like a card number. The job that processes the notification needs it.
+  assert.deepEqual(shownNotification!.raw_payload.metadata, body.metadata);
   assert.deepEqual(shownNotification!.raw_payload.nested, { note: "ok" });
   assert.equal(shownNotification!.raw_payload.order_id, charged.order_id);
 });
