@@ -12,7 +12,7 @@ import {
 import { analyzeNewTables } from "../db/migrations/table_statistics.ts";
 import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
-import { Failure, printStatus } from "./terminal.ts";
+import { Failure, showSteps } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
@@ -70,19 +70,23 @@ export function printProgress(
 }
 
 /**
- * Applies migrations, prints their progress, and returns their names. The URL must not lead to a
- * pooler in transaction mode.
+ * Applies migrations, prints their progress, and returns their names. Without `print`, a terminal
+ * shows one line for all of them. The URL must not lead to a pooler in transaction mode.
  */
 export async function migrateDatabase(
   url: string,
   migrations: Migration[],
-  print: (line: string) => void = printStatus,
+  print?: (line: string) => void,
 ): Promise<string[]> {
-  using progress = printProgress(print);
+  using steps = showSteps();
+  using progress = printProgress(print ?? steps.update);
   const applied = await explainRefusals(
     "Migrations are pending, and this database role is not allowed to apply them",
     () => migrate(url, migrations, progress),
   );
+  if (!print && applied.length > 0) {
+    steps.update(`Updated the database (migrations applied: ${applied.length})`);
+  }
   // A failure is ignored: autovacuum collects the statistics later.
   await analyzeNewTables(url).catch(() => {});
   return applied;

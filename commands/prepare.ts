@@ -13,7 +13,7 @@ import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 import { SANDBOX_FILE } from "./gateway.ts";
 import { COMMIT_FILES } from "./read_commit.ts";
-import { printStatus } from "./terminal.ts";
+import { printStatus, showSteps } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readValidConfig(readConfig);
@@ -41,7 +41,8 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
   const { FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { readLayout } = await import("../db/embedded/layout.ts");
   try {
-    return await install(dataDir, printStatus);
+    using steps = showSteps();
+    return await install(dataDir, steps.begin);
   } catch (error) {
     // If the folder is in use, the database is installed. The command that starts next decides
     // whether this is an error.

@@ -44,7 +44,7 @@ import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { readCommit } from "./read_commit.ts";
 import { printStartMessage } from "./start_message.ts";
-import { printStatus } from "./terminal.ts";
+import { printStatus, readableLog } from "./terminal.ts";
 import { createWriter, type Writer } from "./writer.ts";
 
 /** Time for the database statements of a request. */
@@ -78,7 +78,9 @@ export async function run(
 export async function serve(readConfig: () => Config, options: ServeOptions = {}): Promise<void> {
   const { events = createEvents(), crons = registerCrons() } = options;
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
-  const log = createLog(out.write);
+  const log = createLog(
+    Deno.stdout.isTerminal() ? (lines) => out.write(readableLog(lines)) : out.write,
+  );
   const settings = await readSettings(readConfig);
   logUncaughtErrors(log);
   const stop = listenForStop();
@@ -174,9 +176,11 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   opened.setOwnUrl(url);
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
-  if (developmentKeys) {
-    const demo = await openDemoCheckout(service);
-    printStartMessage({ url, demo, sandbox: sandbox?.url ?? null, keys: developmentKeys, build });
+  const firstSteps = developmentKeys &&
+    { demo: await openDemoCheckout(service), keys: developmentKeys };
+  if (firstSteps || Deno.stdout.isTerminal()) {
+    const gateway = sandbox ? null : `${config.gateway.environment}, ${config.gateway.baseUrl}`;
+    printStartMessage({ url, build, gateway, sandbox: sandbox?.url ?? null, firstSteps });
   } else log.info("started", { url, version: VERSION, build });
 
   await stop.received;

@@ -1,55 +1,55 @@
-/**
- * The start message of the embedded default, which is a service without `DATABASE_URL` and
- * `GATEWAY_SERVER_KEY`.
- */
+/** The message of a service that has started, for the person at the terminal. */
 
 import { VERSION } from "../openapi/document.ts";
 import type { DevelopmentKeys } from "./development_keys.ts";
 
 export interface StartMessage {
   url: string;
-  /** The page of a checkout. */
-  demo: string;
-  sandbox: string | null;
-  keys: DevelopmentKeys;
   build: string | null;
+  /** Such as "production"; null: the sandbox that this process runs. */
+  gateway: string | null;
+  /** The address of the sandbox that this process runs, if any. */
+  sandbox: string | null;
+  /** What a newcomer tries first; null unless this is the embedded default. */
+  firstSteps: { demo: string; keys: DevelopmentKeys } | null;
 }
 
-export function printStartMessage({ url, demo, sandbox, keys, build }: StartMessage): void {
-  const lines = [
-    "",
-    "  %cPayment Gateway Integration Service%c is running",
-    "",
-    `  API         %c${url}/%c`,
-    `  Reference   %c${url}/reference%c`,
-    `  Console     %c${url}/console/%c   for staff`,
-    `  OpenAPI     %c${url}/openapi.json%c`,
-    ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
-    "",
-    "  Pay as a customer: open this demo checkout, and choose a method",
-    `  %c${demo}%c`,
-    "",
-    `  Version     ${VERSION}${build === null ? "" : `, build ${build}`}`,
-    "",
-    "  Development keys (valid on this machine only)",
-    `  user        ${keys.user}`,
-    `  staff       ${keys.staff}`,
-    "",
-    "  Press Ctrl-C to stop.",
-    "",
-    "  Create a payment",
-    `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\`,
-    `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
-    "",
-    "  Read the payment",
-    // The quotes keep a shell such as zsh from expanding the question mark.
-    `  %ccurl '${url}/payments/?limit=1' -H 'Authorization: Bearer ${keys.user}'%c`,
-    "",
-  ];
-  const links = sandbox ? 6 : 5;
-  const styles = ["bold", ...Array(links).fill("cyan"), "green", "green"].flatMap((style) => [
-    style === "bold" ? "font-weight: bold" : `color: ${style}`,
-    "",
-  ]);
+export function printStartMessage(message: StartMessage): void {
+  const { url, build, gateway, sandbox, firstSteps } = message;
+  const lines: string[] = [];
+  const styles: string[] = [];
+  /** A line of which the part between two `%c` has a style. */
+  function add(line: string, style: string) {
+    lines.push(line);
+    styles.push(style, "");
+  }
+  const link = (name: string, address: string, note = "") =>
+    add(`  ${name.padEnd(12)}%c${address}%c${note && `   ${note}`}`, "color: cyan");
+
+  const version = build === null ? VERSION : `${VERSION}, build ${build}`;
+  add(`\n  %cPayment Gateway Integration Service%c is running (${version})\n`, "font-weight: bold");
+  link("API", `${url}/`);
+  link("Reference", `${url}/reference`);
+  link("Console", `${url}/console/`, "for staff");
+  if (sandbox) link("Sandbox", `${sandbox}/`, "emulated gateway, no real money");
+  if (gateway) lines.push(`  Gateway     ${gateway}`);
+  if (firstSteps) {
+    const { demo, keys } = firstSteps;
+    link("Demo", demo, "pay as a customer");
+    lines.push(
+      "",
+      "  Development keys (valid on this machine only)",
+      `  user        ${keys.user}`,
+      `  staff       ${keys.staff}`,
+      "",
+      "  Create a payment",
+    );
+    add(
+      `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\\n` +
+        `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
+      "color: green",
+    );
+  }
+  lines.push("", "  Press Ctrl-C to stop.", "");
   console.log(lines.join("\n"), ...styles);
 }

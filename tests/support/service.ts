@@ -117,7 +117,7 @@ export interface StartOptions {
 export const START_TASK = [Deno.execPath(), "task", "start"];
 
 /** The command with which `deno task start` runs the service at its end. */
-async function mainCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
+export async function mainCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
   const isEmbedded = !DATABASE_URL;
   const dataDir = DATA_DIR ?? "/nowhere";
   const layout = isEmbedded ? await installDatabase(dataDir) : null;
