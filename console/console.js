@@ -201,9 +201,9 @@ document.addEventListener("click", async ({ target }) => {
   if (!button) return;
   const source = document.getElementById(button.dataset.copy);
   getSelection().selectAllChildren(source);
-  // Without TLS, browsers have no clipboard; then the older command copies the selection.
-  const isCopied = navigator.clipboard
-    ? await navigator.clipboard.writeText(source.textContent).then(() => true, () => false)
-    : document.execCommand("copy");
-  if (isCopied) button.textContent = button.dataset.copied;
+  // Without TLS browsers have no clipboard, and some refuse it; the older command copies the
+  // selection.
+  const isCopied = await navigator.clipboard?.writeText(source.textContent)
+    .then(() => true, () => false);
+  if (isCopied || document.execCommand("copy")) button.textContent = button.dataset.copied;
 });
