@@ -466,7 +466,7 @@ Deno.test("notification: neither its signature nor tokens in it are stored or re
   const [shownNotification] = NotificationSchema.array().parse(JSON.parse(text));
   assert.equal(shownNotification!.id, id);
   assert.equal(shownNotification!.raw_payload.masked_card, "481111-1114");
-  // The digits of this UUID look like a card number. The job that processes the notification needs it.
+  // The job that processes the notification needs this UUID, whose digits look like a card number.
   assert.deepEqual(shownNotification!.raw_payload.metadata, body.metadata);
   assert.deepEqual(shownNotification!.raw_payload.nested, { note: "ok" });
   assert.equal(shownNotification!.raw_payload.order_id, charged.order_id);
