@@ -48,9 +48,10 @@ Deno.test({
     const { code, stdout } = await service.ended;
     assert.equal(code, 0, stdout);
     // What the terminal shows: the text after the last return to the start of each line.
-    const shown = stdout.split("\r\n").map((line) => line.split("\r\x1b[K").at(-1)!);
+    const written = stdout.split("\r\n").map((line) => line.split("\r\x1b[K"));
+    const shown = written.map((line) => line.at(-1)!);
     assert.equal(shown.filter((line) => /igration/.test(line)).length, 1, shown.join("\n"));
-    assert.match(stdout, /\r\x1b\[K· Applied migration 0001_\S+\r\x1b\[K/);
+    assert.match(written[0]!.slice(0, -1).join(), /· Applied migration 0001_/);
     assert.match(shown[0]!, /^· Updated the database \(migrations applied: \d+\)/);
     assert.match(
       stdout,

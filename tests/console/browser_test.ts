@@ -204,8 +204,8 @@ browserTest(
     await page.getByRole("button", { name: "Create an invoice" }).dblclick();
     await page.getByText("The invoice was created").waitFor();
     const link = await page.locator("#payment-link").textContent();
-    // Before the script is loaded a click does nothing, and an update of the page by an event brings
-    // the first label back.
+    // Before the script is loaded a click does nothing, and an update of the page by an event
+    // brings the first label back.
     await until("the button says that the link is copied", async () => {
       await page.getByRole("button", { name: /^(Copy the link|Copied)$/ }).click();
       return await page.getByRole("button", { name: "Copied" }).isVisible();
