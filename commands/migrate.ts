@@ -85,7 +85,7 @@ export async function migrateDatabase(
     () => migrate(url, migrations, progress),
   );
   if (!print && applied.length > 0) {
-    steps.update(`Updated the database (migrations applied: ${applied.length})`);
+    steps.update(`Updated the database to ${applied.at(-1)}`);
   }
   // A failure is ignored: autovacuum collects the statistics later.
   await analyzeNewTables(url).catch(() => {});
