@@ -40,6 +40,7 @@ export const SECONDS: Record<string, number> = {
   "tests/pay/changes_test.ts": 40,
   "tests/pay/interruptions_test.ts": 40,
   "tests/payments/crash_test.ts": 39,
+  "tests/commands/verify_test.ts": 40,
   "tests/sandbox/task_test.ts": 38,
   "tests/console/browser_test.ts": 38,
   "tests/db/planner_test.ts": 38,

@@ -4,11 +4,18 @@ import { run as runAccount } from "../../commands/account.ts";
 import { run as runKeys } from "../../commands/keys.ts";
 import { run as runMigrate } from "../../commands/migrate.ts";
 import { run as runJobs } from "../../commands/run_task.ts";
+import { run as runVerify } from "../../commands/verify/command.ts";
 import { Failure } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import type { Outcome } from "./service.ts";
 
-const COMMANDS = { account: runAccount, keys: runKeys, migrate: runMigrate, run: runJobs };
+const COMMANDS = {
+  account: runAccount,
+  keys: runKeys,
+  migrate: runMigrate,
+  run: runJobs,
+  "verify-gateway": runVerify,
+};
 
 /** The command must use no embedded database, and nothing else may print at the same time. */
 export async function runInProcess(

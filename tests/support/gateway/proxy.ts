@@ -113,7 +113,7 @@ async function forward(base: string, { method, target, headers, body }: Received
 }
 
 /** A truncated response is passed on as a truncated response. */
-function truncatedResponse(): Response {
+export function truncatedResponse(): Response {
   const body = new ReadableStream({ start: (controller) => controller.close() });
   return new Response(body, { headers: { "Content-Length": "1000" } });
 }
