@@ -17,6 +17,7 @@ import { createEventWaker } from "../core/events/waker.ts";
 import { createPoster } from "../core/posting/post.ts";
 import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
+import { NOTIFICATION_PATH } from "../core/gateway/notification_url.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createKeyReleases } from "../db/records/key_releases.ts";
 import { createLoad, measureLoad } from "../core/status/load.ts";
@@ -174,7 +175,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   thisInstance.recoverOthers(jobs.recover);
   const url = addressOf(http.addr) + config.basePath;
   opened.setOwnUrl(url);
-  sandbox?.notify(`${url}/notification/`);
+  sandbox?.notify(url + NOTIFICATION_PATH);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
   const firstSteps = developmentKeys &&
     { demo: await openDemoCheckout(service), keys: developmentKeys };

@@ -53,7 +53,9 @@ export const SETTINGS = z.object({
     {
       description:
         "Where customers and the gateway reach this service, with `BASE_PATH` if it is " +
-        "set: links to its payment pages begin with it",
+        "set: links to its payment pages begin with it, and the gateway " +
+        "[sends the notifications of charges](production.md#where-the-gateway-sends-notifications) " +
+        "to it",
       default: "the service's own address in the embedded default, else none",
       example: "https://pay.shop.example",
     },

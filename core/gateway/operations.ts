@@ -33,6 +33,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** The transaction is one of a channel in `snap_api.ts`. */
   isSnapApi?: boolean;
+  /** Only for a charge: where its notifications are sent, instead of the dashboard's URL. */
+  notificationUrl?: string | null;
   /** From `takeProbe`; null: the call asks the circuit breaker when it is sent. */
   permit?: Permit | null;
 }
@@ -64,7 +66,11 @@ export function paymentOperations(call: CallGateway) {
     async charge(payload: ChargePayload, options: CallOptions = {}) {
       checkAmount(payload.transaction_details.gross_amount);
       const deadlineMs = options.deadlineMs ?? CHARGE_DEADLINE_MS;
-      const spec = postWithKey("/v2/charge", payload);
+      const { notificationUrl } = options;
+      const spec = {
+        ...postWithKey("/v2/charge", payload),
+        ...notificationUrl && { headers: { "X-Override-Notification": notificationUrl } },
+      };
       const response = await call(Transaction, spec, { ...options, deadlineMs });
       return isSnapApi(channelOf(response.body)) ? withoutWrongOrder(response) : response;
     },

@@ -7,6 +7,7 @@ import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
 import type { Permit } from "../gateway/circuit_breaker.ts";
 import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import { notificationUrl } from "../gateway/notification_url.ts";
 import type { ChargePayload } from "../gateway/operations.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
 import {
@@ -238,7 +239,11 @@ async function sendCharge(
   let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(input, payment);
-    answer = await service.gateway.charge(payload, { idempotencyKey: payment.id, permit });
+    answer = await service.gateway.charge(payload, {
+      idempotencyKey: payment.id,
+      permit,
+      notificationUrl: notificationUrl(service.links.publicUrl(), service.gateway.baseUrl),
+    });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return await resolveFailure(service, payment, error, {

@@ -4,6 +4,7 @@ import { createRoute, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AddressList } from "../../core/config/address_list.ts";
 import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts";
+import { NOTIFICATION_PATH } from "../../core/gateway/notification_url.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
 import { receiveNotification } from "../../core/notifications/receive.ts";
 import type { Service } from "../../core/service.ts";
@@ -33,7 +34,7 @@ const REJECTIONS = [
 
 const receiveRoute = createRoute({
   method: "post",
-  path: "/notification/",
+  path: NOTIFICATION_PATH,
   operationId: "receiveNotification",
   summary: "Receive a gateway notification",
   description:

@@ -182,6 +182,7 @@ function notificationHeaders(headers: Headers) {
 
 /** The gateway also accepts text that is not a URL, but sends nothing to it. */
 function parseUrls(header: string | null): string[] {
-  return (header ?? "").split(",").map((url) => url.trim().slice(0, 2000)).filter(Boolean)
-    .slice(0, MAX_URLS);
+  const urls = (header ?? "").split(",").map((url) => url.trim().slice(0, 2000)).filter(Boolean);
+  // Clients may repeat the header, so the same URL counts once.
+  return [...new Set(urls)].slice(0, MAX_URLS);
 }

@@ -214,7 +214,7 @@ function urlsFor(world: Pick<World, "settings">, { notify }: Transaction): strin
   const urls = notify.override.length > 0
     ? notify.override
     : [...own ? [own] : [], ...notify.append];
-  return urls.filter((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""));
+  return [...new Set(urls)].filter((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""));
 }
 
 /**

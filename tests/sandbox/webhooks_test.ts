@@ -276,6 +276,33 @@ Deno.test("webhook headers: override replaces the merchant's URL, append adds to
   assert.deepEqual(await receivedPaths(many), twice("a", "b", "c"));
 });
 
+Deno.test("webhook headers: an address that is named several times counts once and gets one webhook", async () => {
+  await using box = await openSandbox();
+  const urlsOf = (...names: string[]) =>
+    names.map((name) => `${box.receiver.url}/${name}`).join(", ");
+  await box.charge("bca", {}, {
+    "X-Override-Notification": urlsOf("a", "a", "a", "a", "b", "c", "d"),
+  });
+  await box.waitForWebhooks();
+  assert.deepEqual(paths(box.hooks.splice(0)), ["/a", "/b", "/c"]);
+  await box.charge("bca", {}, { "X-Append-Notification": urlsOf("payment", "a") });
+  await box.waitForWebhooks();
+  assert.deepEqual(paths(box.hooks), ["/a", "/payment"]);
+});
+
+Deno.test("webhook headers: the URL stays with the transaction, also for its refund after a change of the merchant's URL", async () => {
+  await using box = await openSandbox();
+  const headers = { "X-Override-Notification": `${box.receiver.url}/mine` };
+  const { transaction_id } = await box.charge("gopay", {}, headers);
+  await box.control("settings", { notification_url: `${box.receiver.url}/other` }, "PATCH");
+  await box.control(`transactions/${transaction_id}/pay`);
+  await box.post(`/v2/${transaction_id}/refund`, { refund_key: "one", amount: 1_000 });
+  await box.waitForWebhooks();
+  assert.deepEqual(paths(box.hooks), ["/mine", "/mine", "/mine"]);
+  const statuses = box.hooks.map(({ body }) => body.transaction_status);
+  assert.deepEqual(statuses, ["pending", "settlement", "partial_refund"]);
+});
+
 function paths(hooks: Hook[]): string[] {
   return hooks.map(({ path }) => path).sort();
 }
