@@ -156,7 +156,7 @@ async function listen(
 /** Errors for unknown paths also use the format of the API that the path belongs to. */
 function familyOf(path: string): Family {
   if (path.startsWith("/v1/subscriptions")) return SUBSCRIPTIONS;
-  if (path.startsWith("/v1/invoices")) return INVOICES;
+  if (path.startsWith("/v1/invoices") || path.startsWith("/snap/")) return INVOICES;
   if (path.startsWith("/v1/bins")) return BINS;
   return path.startsWith("/_sandbox") ? CONTROL : CORE;
 }

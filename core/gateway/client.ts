@@ -14,6 +14,7 @@ import {
 import { createGatewayClock, type GatewayClock } from "./gateway_clock.ts";
 import { withSpans } from "./instrumentation.ts";
 import {
+  accountOperations,
   type CallGateway,
   cardOperations,
   invoiceOperations,
@@ -83,6 +84,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     ...withSpans({
       ...payments,
       ...cardOperations(callGateway, options.clientKey),
+      ...accountOperations(callGateway),
       ...payAccountOperations(callGateway),
       ...subscriptionOperations(callGateway),
       ...invoiceOperations(callGateway),

@@ -8,6 +8,7 @@ import {
   CardToken,
   type GatewayResponse,
   Invoice,
+  MerchantPreferences,
   Message,
   PayAccount,
   Points,
@@ -195,6 +196,15 @@ export function cardOperations(call: CallGateway, configuredClientKey: string | 
     if (!client_key) throw new TypeError("Cards need a client key: set GATEWAY_CLIENT_KEY");
     return { ...get(path, { client_key, ...card }), isRead: false, usesServerKey: false };
   }
+}
+
+export function accountOperations(call: CallGateway) {
+  return {
+    async getMerchantPreferences(options?: CallOptions) {
+      const spec = { ...get("/snap/v3/merchant-preferences"), isOnSnapHost: true };
+      return await call(MerchantPreferences, spec, options);
+    },
+  };
 }
 
 /** Wallet accounts that customers link. The gateway supports no idempotency key for them. */

@@ -10,6 +10,8 @@ export interface RequestSpec {
   path: string;
   query?: Record<string, string | number | undefined>;
   body?: object;
+  /** On the host of Snap, the gateway's own payment page. */
+  isOnSnapHost?: boolean;
   /** In addition to those that every request has. */
   headers?: Record<string, string>;
   /** Defaults to true for GET. False for GETs that create a card token: those are not retried. */
@@ -25,6 +27,7 @@ export interface GatewayRequest {
   method: RequestSpec["method"];
   /** Includes the query; appended to the base URL. */
   path: string;
+  isOnSnapHost: boolean;
   headers: Record<string, string>;
   body: string | null;
   /** The request changes nothing at the gateway, so it can be repeated. */
@@ -86,6 +89,7 @@ export function buildRequest(
   return {
     method,
     path: spec.path + (search.size > 0 ? `?${search}` : ""),
+    isOnSnapHost: spec.isOnSnapHost ?? false,
     headers: {
       Accept: "application/json",
       "Content-Type": "application/json",

@@ -153,6 +153,11 @@ export const Bin = looseObject({
   })),
 });
 
+/** Which payment methods the account has. */
+export const MerchantPreferences = looseObject({
+  payment_channels: listOf(orNull(looseObject({ name: text, enabled: bool }))),
+});
+
 export const PayAccount = looseObject({
   ...common,
   account_id: text,

@@ -70,10 +70,11 @@ export function createTransport(options: TransportOptions): Send {
 
   return async function send(request, signal, attempt) {
     const startedAt = clock();
+    const url = (request.isOnSnapHost ? snapUrl(baseUrl) : baseUrl) + request.path;
     const logExchange = (failure: FailureType, response?: RawResponse) =>
       callListener(() => ({
         method: request.method,
-        url: maskText(baseUrl + request.path, request.secrets),
+        url: maskText(url, request.secrets),
         requestHeaders: mapValues(request.headers, (text) => maskText(text, request.secrets)),
         requestText: request.body && maskText(request.body, request.secrets),
         status: response?.status ?? null,
@@ -84,7 +85,7 @@ export function createTransport(options: TransportOptions): Send {
       }));
     let response: RawResponse;
     try {
-      response = await exchange(baseUrl + request.path, request, signal, gatewayClock);
+      response = await exchange(url, request, signal, gatewayClock);
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
       const failure = reason instanceof CallAbandoned ? reason.failure : "unreachable";
@@ -99,6 +100,11 @@ export function createTransport(options: TransportOptions): Send {
     logExchange("answered", response);
     return response;
   };
+}
+
+/** The gateway serves Snap on a host of its own; other addresses serve everything. */
+function snapUrl(baseUrl: string): string {
+  return baseUrl.replace(/^https:\/\/api\.((sandbox\.)?midtrans\.com)$/, "https://app.$1");
 }
 
 const MESSAGES = {

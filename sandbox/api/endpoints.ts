@@ -1,5 +1,6 @@
 /** Every endpoint of the gateway: its operation name, method, path and handler. */
 
+import { describePreferences } from "../accounts/preferences.ts";
 import { getAccount, linkAccount, unlinkAccount } from "../accounts/accounts.ts";
 import { createToken, describeBin, inquirePoints, registerCard } from "../cards/tokens.ts";
 import * as actions from "../charges/actions.ts";
@@ -58,6 +59,7 @@ const readInvoice = endpoint(INVOICES, "GET");
 const writeInvoice = endpoint(INVOICES, "POST");
 const patchInvoice = endpoint(INVOICES, "PATCH");
 const bins = endpoint(BINS, "GET");
+const preferences = endpoint(INVOICES, "GET");
 
 /** Fixed paths come before paths with an id in the same position. */
 export const ENDPOINTS: Endpoint[] = [
@@ -161,6 +163,12 @@ export const ENDPOINTS: Endpoint[] = [
     "invoice_convert",
     "/v1/invoices/:id/convert",
     (world, { id }) => convertInvoice(world, id),
+  ),
+
+  preferences(
+    "merchant_preferences",
+    "/snap/v3/merchant-preferences",
+    (world) => describePreferences(world),
   ),
 
   bins("bin", "/v1/bins/:id", (_world, { id }) => {

@@ -72,7 +72,7 @@ export const SUBSCRIPTIONS: Family = {
   idempotency: { header: "idempotency-key", lifetime: SUBSCRIPTION_LIFETIME },
 };
 
-/** Invoices: the HTTP status is the result; the body has a list of errors. */
+/** Invoices and Snap: the HTTP status is the result; the body has a list of errors. */
 export const INVOICES: Family = {
   authorize: requireServerKey,
   succeed: (body, http = 200) => ({ http, body, isSuccess: true }),

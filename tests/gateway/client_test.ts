@@ -121,6 +121,11 @@ const CASES: Case[] = [
     sends: "GET /v1/bins/48111111",
   },
   {
+    operation: "getMerchantPreferences",
+    call: (gateway) => gateway.getMerchantPreferences(key),
+    sends: "GET /snap/v3/merchant-preferences",
+  },
+  {
     operation: "createPayAccount",
     call: (gateway) => gateway.createPayAccount({ payment_type: "gopay" }, key),
     sends: "POST /v2/pay/account",
@@ -218,7 +223,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
   ];
   const requestOperations = Object.keys(gateway).filter((name) => !localOperations.includes(name));
   assert.deepEqual(requestOperations.sort(), [...tested].sort());
-  assert.equal(requestOperations.length, 26);
+  assert.equal(requestOperations.length, 27);
 });
 
 /** Operations that put an id into the path. */

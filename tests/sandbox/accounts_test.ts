@@ -179,3 +179,17 @@ Deno.test("gopay charge: is rejected after the account was unlinked", async () =
     "GoPay Wallet doesn't exist.",
   ]);
 });
+
+Deno.test("merchant preferences: list the payment methods, without those that the account does not have", async () => {
+  await using box = await openSandbox();
+  const path = "/snap/v3/merchant-preferences";
+  const enabled = async () =>
+    (await box.get(path)).payment_channels.filter(({ enabled }: { enabled: boolean }) => enabled)
+      .map(({ name }: { name: string }) => name);
+  assert.ok((await enabled()).includes("credit_card") && (await enabled()).includes("bca_va"));
+  await box.control("settings", { inactive_payment_types: ["bank_transfer"] }, "PATCH");
+  assert.ok((await enabled()).includes("credit_card") && !(await enabled()).includes("bca_va"));
+  const refused = await box.call("GET", path, undefined, { Authorization: `Basic ${btoa("no:")}` });
+  assert.equal(refused.http, 401);
+  assert.ok(Array.isArray(refused.body.error_messages));
+});
