@@ -4,6 +4,9 @@ import { z } from "@hono/zod-openapi";
 import { closest, distance } from "fastest-levenshtein";
 import { MAX_AMOUNT } from "../money.ts";
 
+/** The largest JSON body of a request, and of a notification. */
+export const MAX_BODY_BYTES = 256 * 1024;
+
 /** The error is "is required" if the value is missing, else `message`. It skips later checks. */
 function must(message: string) {
   return {

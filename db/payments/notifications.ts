@@ -105,6 +105,22 @@ async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promis
   );
 }
 
+/** The order ids of the doctor's self-tests begin with it (`core/notifications/self_test.ts`). */
+export const SELF_TEST_PREFIX = "doctor:";
+
+const SELF_TEST_ORDER = /^doctor:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+export function isSelfTestOrder(orderId: string): boolean {
+  return SELF_TEST_ORDER.test(orderId);
+}
+
+/** Null: it has not arrived in this database. */
+export async function findSelfTest(sql: Sql, orderId: string): Promise<GatewayNotification | null> {
+  const [row] = await sql<[GatewayNotification?]>`
+    select * from gateway.notifications where order_id = ${orderId} order by order_id, id limit 1`;
+  return row ?? null;
+}
+
 export async function findNotification(sql: Sql, id: string): Promise<GatewayNotification | null> {
   const [row] = await sql<[GatewayNotification?]>`
     select * from gateway.notifications where id = ${id}`;
@@ -122,7 +138,10 @@ export interface NotificationFilter extends NotificationConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first. With an order id, its few notifications are read, and then filtered by status. */
+/**
+ * Newest first, without self-tests. With an order id, its few notifications are read, and then
+ * filtered by status.
+ */
 export async function listNotifications(
   sql: Sql,
   filter: NotificationFilter,
@@ -131,7 +150,8 @@ export async function listNotifications(
   return await readWalk(sql, chooseWalk(sql, filter), {
     table: "notifications",
     columns: columnNames(NOTIFICATION_COLUMNS),
-    conditions: sql`(${status}::text[] is null or record.status = any(${status}))`,
+    conditions: sql`(${status}::text[] is null or record.status = any(${status}))
+      and not starts_with(record.order_id, ${SELF_TEST_PREFIX})`,
     limit: filter.limit,
   });
 }

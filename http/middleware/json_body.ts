@@ -2,6 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../core/errors.ts";
+import { MAX_BODY_BYTES } from "../../core/fields/input.ts";
 import type { AppEnv } from "../router.ts";
 import {
   type JsonLimits,
@@ -12,8 +13,6 @@ import {
   replaceInexact,
   scanJson,
 } from "./json_text.ts";
-
-const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * Metadata of 15,000 characters rarely has more than 7,500 structural characters. The remaining
