@@ -7,6 +7,7 @@ import type { AuditRecorder } from "./core/audit/recorder.ts";
 import { createAuthenticator } from "./core/auth/authenticator.ts";
 import type { Config } from "./core/config/config.ts";
 import { describeSettings, type ShownConfig } from "./core/config/describe.ts";
+import type { DoctorConfig } from "./core/doctor/check_result.ts";
 import { ServiceError } from "./core/errors.ts";
 import type { EventStreams } from "./core/events/streams.ts";
 import type { Service } from "./core/service.ts";
@@ -54,6 +55,7 @@ import { createWebhookRoutes } from "./routes/webhook_endpoints/routes.ts";
 export interface AppOptions extends Service {
   config:
     & ShownConfig
+    & DoctorConfig
     & Pick<Config, "build" | "metricsToken" | "trustedProxies">;
   migrations: Migration[];
   /** Server-sent event streams. */
@@ -142,6 +144,7 @@ function withConfig(options: AppOptions) {
     jwt,
     trustedProxies,
     settings: describeSettings(options.config),
+    doctorConfig: options.config,
     // The API and the console share the limits of open exports.
     exports: createExports(options),
   };

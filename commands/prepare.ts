@@ -58,7 +58,10 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
  * network is unrestricted, because gateway, key sets and databases can have any address.
  */
 export function permissionFlags(
-  config: Pick<Config, "dataDir" | "queue"> & Partial<Pick<Config, "merchant">> | null,
+  config:
+    | Pick<Config, "dataDir" | "queue">
+      & Partial<Pick<Config, "merchant" | "backupTimeFile">>
+    | null,
   layout: Layout | null,
   projectDir: string,
 ): string[] {
@@ -67,12 +70,18 @@ export function permissionFlags(
   const paths = (...list: string[]) =>
     list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
-  // The PostgreSQL driver looks for a settings file in the home folder.
-  if (config?.queue === "postgres") flags.push("--allow-sys=homedir");
+  const sys = [
+    // The PostgreSQL driver looks for a settings file in the home folder.
+    ...config?.queue === "postgres" ? ["homedir"] : [],
+    // The doctor looks at the free disk of the embedded database.
+    ...config && layout ? ["statfs"] : [],
+  ];
+  if (sys.length > 0) flags.push(`--allow-sys=${sys.join(",")}`);
   const readable = [
     `${projectDir}/db/migrations`,
     ...COMMIT_FILES.map((name) => `${projectDir}/.git/${name}`),
     ...config?.merchant?.logoFile ? [config.merchant.logoFile] : [],
+    ...config?.backupTimeFile ? [config.backupTimeFile] : [],
   ];
   if (!config || !layout) {
     const queue = config?.queue === "kv" ? [`${config.dataDir}/${JOBS_FILE}`] : [];

@@ -19,6 +19,7 @@ import { addCheckouts } from "./checkouts/list.tsx";
 import { addInvoiceForm } from "./invoices/form.tsx";
 import { addInvoice } from "./invoices/invoice.tsx";
 import { addInvoices } from "./invoices/list.tsx";
+import { addDoctor } from "./operations/doctor.tsx";
 import { addEvents } from "./operations/events.tsx";
 import { addJobs } from "./operations/jobs.tsx";
 import { addNotifications } from "./operations/notifications.tsx";
@@ -76,6 +77,7 @@ export function createConsole(service: ConsoleService): Hono<AppEnv> {
   addSessions(base);
   addAudit(base);
   addStatus(base);
+  addDoctor(base);
   addLiveEvents(base);
   addNotFound(base);
   return base.router;

@@ -28,6 +28,7 @@ const LAYERS = [
  * lower layers.
  */
 const CORE_LAYERS = [
+  ["doctor"],
   ["audit", "status"],
   ["tasks"],
   ["reports"],
@@ -175,6 +176,7 @@ const CALL_FETCH = [
   "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
   "tests/support/client.ts", // Is the client that checks the responses.
   "tests/support/clients/every_operation.ts", // Calls the sandbox.
+  "tests/support/doctor/late_gateway.ts", // Calls the sandbox.
   "tests/support/gateway/proxy.ts", // Calls the gateway.
   "tests/support/gateway/relay.ts", // Calls the gateway.
   "tests/support/gateway/sandbox.ts", // Calls the sandbox.

@@ -17,6 +17,8 @@ export const SECONDS: Record<string, number> = {
   "tests/jobs/service_test.ts": 71,
   "tests/events/stream_resume_test.ts": 64,
   "tests/db/embedded_platforms_test.ts": 60,
+  "tests/doctor/faults_test.ts": 60,
+  "tests/doctor/command_test.ts": 60,
   "tests/console/browser_live_test.ts": 60,
   "tests/commands/operating_system_users_test.ts": 60,
   "tests/pay/screens_test.ts": 60,

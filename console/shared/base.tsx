@@ -10,6 +10,7 @@ import type { Authenticate } from "../../core/auth/authenticator.ts";
 import { findSession, type OpenSession } from "../../core/auth/console_sessions.ts";
 import type { AddressList } from "../../core/config/address_list.ts";
 import type { ShownSetting } from "../../core/config/describe.ts";
+import type { DoctorConfig } from "../../core/doctor/check_result.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { Exports } from "../../core/reports/export_stream.ts";
@@ -38,6 +39,7 @@ export interface ConsoleService extends Service {
   basePath: string;
   /** The settings that the page of the status shows. */
   settings: ShownSetting[];
+  doctorConfig: DoctorConfig;
   /** Shared with the API: a user has one limit for both. */
   rateLimit: RateLimit;
   authenticate: Authenticate;

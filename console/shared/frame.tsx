@@ -87,7 +87,7 @@ const GROUPS = [
   ["/payments/", "/refunds/", "/checkouts/", "/invoices/", "/subscriptions/"],
   ["/reports/", "/reconciliations/"],
   ["/events/", "/webhooks/", "/notifications/", "/jobs/"],
-  ["/keys/", "/sessions/", "/audit/", "/status/"],
+  ["/keys/", "/sessions/", "/audit/", "/status/", "/doctor/"],
 ];
 
 /** At the side of the page. On narrow screens it is a popover, which the menu button opens. */
@@ -110,6 +110,7 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/sessions/": words.sessions,
     "/audit/": words.auditPage.title,
     "/status/": words.statusPage.title,
+    "/doctor/": words.doctorPage.title,
   };
   const ungrouped = Object.keys(pages).filter((page) => !GROUPS.flat().includes(page));
   const groups = [...GROUPS, ungrouped].map((group) =>

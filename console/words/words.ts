@@ -2,6 +2,7 @@
 
 import { COMMON_IN_ENGLISH, COMMON_IN_INDONESIAN } from "./common.ts";
 import { CHECKOUTS_IN_ENGLISH, CHECKOUTS_IN_INDONESIAN } from "./checkouts.ts";
+import { DOCTOR_IN_ENGLISH, DOCTOR_IN_INDONESIAN } from "./doctor.ts";
 import { INVOICES_IN_ENGLISH, INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { KEYS_IN_ENGLISH, KEYS_IN_INDONESIAN } from "./keys.ts";
 import { OPERATIONS_IN_ENGLISH, OPERATIONS_IN_INDONESIAN } from "./operations.ts";
@@ -28,6 +29,7 @@ export const ENGLISH = {
   subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
   keysPage: KEYS_IN_ENGLISH,
   overviewPage: OVERVIEW_IN_ENGLISH,
+  doctorPage: DOCTOR_IN_ENGLISH,
 };
 
 export type Words = typeof ENGLISH;
@@ -44,4 +46,5 @@ export const INDONESIAN: Words = {
   subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
   keysPage: KEYS_IN_INDONESIAN,
   overviewPage: OVERVIEW_IN_INDONESIAN,
+  doctorPage: DOCTOR_IN_INDONESIAN,
 };

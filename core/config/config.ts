@@ -113,6 +113,8 @@ export interface Config {
   streams: { perCaller: number; total: number };
   /** A token for reading `GET /metrics`; null: only staff and viewer credentials can read it. */
   metricsToken: string | null;
+  /** A file whose time of modification is the time of the last backup; null: not known. */
+  backupTimeFile: string | null;
   trustedProxies: AddressList | null;
   drainSeconds: number;
   /** Deno Deploy sets the address to listen on, and kills an instance 5 s after the stop signal. */
@@ -202,6 +204,9 @@ export function parseConfig(env: Environment, folder: string): Config {
       total: settings.STREAMS_TOTAL ?? 1_000,
     },
     metricsToken: settings.METRICS_TOKEN ?? null,
+    backupTimeFile: settings.BACKUP_TIME_FILE === undefined
+      ? null
+      : resolve(folder, settings.BACKUP_TIME_FILE),
     trustedProxies: settings.TRUST_PROXY ?? null,
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault || isDenoDeploy ? 0 : 3),
     isDenoDeploy,

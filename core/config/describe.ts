@@ -8,6 +8,7 @@ type SettingName = keyof typeof SETTINGS.shape;
 /** The shown parts of the configuration. A new part may be a secret: add it here to show it. */
 export type ShownConfig = Pick<
   Config,
+  | "backupTimeFile"
   | "basePath"
   | "databasePoolSize"
   | "drainSeconds"
@@ -69,6 +70,7 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["RATE_LIMIT_BURST", rateLimit.burst],
     ["STREAMS_PER_CALLER", streams.perCaller],
     ["STREAMS_TOTAL", streams.total],
+    ["BACKUP_TIME_FILE", config.backupTimeFile ?? ""],
     ["DRAIN_SECONDS", config.drainSeconds],
   ];
   return values.map(([name, value]) => ({

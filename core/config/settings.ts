@@ -392,6 +392,16 @@ export const SETTINGS = z.object({
     "must be a whole number, 1 to 100000",
     wholeNumber(1, 100_000),
   ),
+  BACKUP_TIME_FILE: setting(
+    {
+      description: "File that each backup touches when it has succeeded: " +
+        "[the doctor](production.md#the-doctor) warns if its time is more than 25 hours ago",
+      default: "none",
+      example: "/var/backups/payments.time",
+    },
+    PATH_PROBLEM,
+    matching(PATH_PATTERN),
+  ),
   METRICS_TOKEN: setting(
     {
       description: "Token with which a monitoring system can read `GET /metrics`, in addition to " +

@@ -229,7 +229,7 @@ export type TestResult = PostResult & { id: string; succeeded: boolean };
 
 /** Sends a test event and returns the result. A disabled endpoint gets it, too. */
 export async function testWebhookEndpoint(
-  service: Service,
+  service: Pick<Service, "database" | "clock" | "secrets" | "poster">,
   caller: Caller,
   id: string,
 ): Promise<TestResult> {

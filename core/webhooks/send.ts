@@ -15,7 +15,7 @@ import { openSecrets, signatureHeaders } from "./signature.ts";
 
 /** The body is serialized once: the receiver verifies the signature of exactly these bytes. */
 export async function send(
-  { clock, secrets, poster }: Service,
+  { clock, secrets, poster }: Pick<Service, "clock" | "secrets" | "poster">,
   endpoint: GatewayWebhookEndpoint,
   event: { id: string },
   signal?: AbortSignal,

@@ -168,6 +168,10 @@ export async function revokeUnlessLastStaff(
   return { key: key ?? null, isRevoked: false };
 }
 
+export async function deleteApiKey(sql: Sql, prefix: string): Promise<void> {
+  await sql`delete from gateway.api_keys where prefix = ${prefix}`;
+}
+
 /** Revokes the key with this prefix; null: there is none. */
 export async function revokeApiKey(sql: Sql, prefix: string): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`

@@ -79,7 +79,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     openedAt: performance.now(),
     lastResponse: 0,
     ending: new Set(),
-    use: { size: options.poolSize, calls: 0 },
+    use: { size: options.poolSize, calls: 0, pooling: options.pooling ?? "none" },
   };
   const database: Database = {
     deadlineMs,
@@ -160,6 +160,8 @@ export interface PoolUse {
   size: number;
   /** The calls in progress; those above `size` wait for a connection. */
   calls: number;
+  /** The mode of the connection pooler through which the connections lead. */
+  pooling: Exclude<Pooling, "statement">;
 }
 
 const poolUses = new WeakMap<Database, PoolUse>();

@@ -38,7 +38,7 @@ export class MigrationRefused extends Error {
   override name = "MigrationRefused";
 }
 
-const OLDEST_POSTGRES = 15;
+export const OLDEST_POSTGRES = 15;
 
 /** Id of the advisory lock that every schema change takes. Its bytes are "gateway" in ASCII. */
 const LOCK = 0x67617465776179n;

@@ -96,8 +96,8 @@ const NOT_RUN: Record<string, number> = {
   // tests/docs/moving_over_test.ts runs the Python code.
   "moving-from-django-payment-midtrans.md": 2,
   // Other tests in this folder run the blocks that need root, systemd or their own database.
-  // tests/commands/account_test.ts runs the change of the account.
-  "production.md": 11,
+  // tests/commands/account_test.ts runs the change of the account, tests/doctor/ the doctor.
+  "production.md": 12,
   "how-it-works.md": 1,
   // tests/sandbox/card_script_test.ts runs a page with the card script,
   // tests/docs/containers_test.ts the steps of the image.

@@ -1,6 +1,7 @@
 /** Runs commands of the service in the process of the test, which is faster than a new process. */
 
 import { run as runAccount } from "../../commands/account.ts";
+import { run as runDoctor } from "../../commands/doctor.ts";
 import { run as runKeys } from "../../commands/keys.ts";
 import { run as runMigrate } from "../../commands/migrate.ts";
 import { run as runJobs } from "../../commands/run_task.ts";
@@ -11,6 +12,7 @@ import type { Outcome } from "./service.ts";
 
 const COMMANDS = {
   account: runAccount,
+  doctor: runDoctor,
   keys: runKeys,
   migrate: runMigrate,
   run: runJobs,

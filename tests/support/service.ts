@@ -117,12 +117,14 @@ export interface StartOptions {
 export const START_TASK = [Deno.execPath(), "task", "start"];
 
 /** The command with which `deno task start` runs the service at its end. */
-export async function mainCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
+export async function mainCommand(settings: Record<string, string>) {
+  const { DATABASE_URL, DATA_DIR, QUEUE, BACKUP_TIME_FILE: backupTimeFile } = settings;
   const isEmbedded = !DATABASE_URL;
   const dataDir = DATA_DIR ?? "/nowhere";
   const layout = isEmbedded ? await installDatabase(dataDir) : null;
   const queue = QUEUE ?? (isEmbedded ? "kv" : "postgres");
-  const flags = permissionFlags({ dataDir, queue: queue as "kv" | "postgres" }, layout, PROJECT);
+  const config = { dataDir, queue: queue as "kv" | "postgres", backupTimeFile };
+  const flags = permissionFlags(config, layout, PROJECT);
   const run = ["run", "--no-prompt", "--env-file=deploy/telemetry.env"];
   return [Deno.execPath(), ...run, ...flags, "main.ts"];
 }
