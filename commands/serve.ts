@@ -14,6 +14,8 @@ import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createLinks } from "../core/secrets/links.ts";
 import { ensureLinkSecret } from "../db/access/link_secret.ts";
 import { createEventWaker } from "../core/events/waker.ts";
+import { addMailHandlers } from "../core/mail/handlers.ts";
+import { createMailer } from "../core/posting/mailer.ts";
 import { createPoster } from "../core/posting/post.ts";
 import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
@@ -143,6 +145,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const opened = await openService(config, resources, options);
   const { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox } = opened;
   const { background } = service;
+  if (config.mail) addMailHandlers(events, service, config.mail, createMailer(config.mail));
   const handlers = events.close();
   const jobs = createJobs({ ...service, gateway: background }, { jobQueue, handlers, crons });
   // Before events are published, so that these handlers get all of them.

@@ -21,3 +21,11 @@ export function parseMoney(text: string | null): number | null {
   const [, whole] = text?.match(/^(\d{1,13})(?:\.0+)?$/) ?? [];
   return whole === undefined ? null : Number(whole);
 }
+
+/** For people: `"44000.00"` as `Rp 44.000`. */
+export function rupiah(amount: string): string {
+  const [, sign, whole, fraction] = amount.match(/^(-?)(\d+)(?:\.(\d+))?$/)!;
+  const grouped = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ".");
+  const cents = fraction && /[1-9]/.test(fraction) ? `,${fraction}` : "";
+  return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
+}

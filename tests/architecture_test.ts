@@ -31,6 +31,7 @@ const CORE_LAYERS = [
   ["doctor"],
   ["audit", "status"],
   ["tasks"],
+  ["attention", "mail"],
   ["reports"],
   ["handlers"],
   ["checkouts"],
@@ -172,6 +173,7 @@ const CALL_FETCH = [
   "tests/db/upgrade_test.ts", // Calls an older release, whose responses have fewer members.
   "tests/docs/shop_test.ts", // Calls the shop, the sandbox, and the pages for customers.
   "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
+  "tests/mail/service_test.ts", // Calls the sandbox.
   "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
   "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
   "tests/support/client.ts", // Is the client that checks the responses.

@@ -105,6 +105,7 @@ interface EventData {
   order_id?: string;
   invoice_number?: string;
   name?: string;
+  cause?: string;
   url?: string;
   gross_amount?: string;
   total_amount?: string;
@@ -124,9 +125,9 @@ function amountOf(event: EventView): string {
 }
 
 const ResourceLink: FC<{ view: View; event: EventView }> = ({ view, event }) => {
-  const { id, order_id, invoice_number, name, url } = dataOf(event);
+  const { id, order_id, invoice_number, name, cause, url } = dataOf(event);
   if (id === undefined) return <>–</>;
-  const text = invoice_number ?? order_id ?? name ?? url ?? id;
+  const text = invoice_number ?? order_id ?? name ?? cause ?? url ?? id;
   const path = pathByEvent(event.name, id);
   return path ? <a href={view.root + path}>{text}</a> : <>{text}</>;
 };

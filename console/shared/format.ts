@@ -2,13 +2,7 @@
 
 import type { Words } from "../words/words.ts";
 
-/** From a decimal text such as `44000.00`. */
-export function rupiah(amount: string): string {
-  const [, sign, whole, fraction] = amount.match(/^(-?)(\d+)(?:\.(\d+))?$/)!;
-  const grouped = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ".");
-  const cents = fraction && /[1-9]/.test(fraction) ? `,${fraction}` : "";
-  return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
-}
+export { rupiah } from "../../core/money.ts";
 
 /** Amounts in rupiah have no cents. */
 export function wholeRupiah(amount: string): bigint {

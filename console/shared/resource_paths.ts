@@ -24,6 +24,7 @@ const EVENT_KINDS: readonly Kind[] = [
 
 /** The path of the page of an event's resource; null: it has none. */
 export function pathByEvent(eventName: string, id: string): string | null {
+  if (eventName.startsWith("attention_")) return "/status/";
   const kind = EVENT_KINDS.find((each) => eventName.startsWith(`${each}_`));
   return kind ? `${PATHS[kind]}${id}/` : null;
 }

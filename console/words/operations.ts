@@ -1,5 +1,6 @@
 /** The texts of the pages of events, webhooks, notifications, jobs, status and audit. */
 
+import type { SilenceCause } from "../../core/attention/silence.ts";
 import type { AuditView } from "../../core/audit/read.ts";
 import type { JobView } from "../../core/jobs/read.ts";
 import type { NotificationView } from "../../core/notifications/read.ts";
@@ -163,6 +164,23 @@ export const OPERATIONS_IN_ENGLISH = {
       paidTwice: "Checkouts that were paid twice",
       paidLate: "Checkouts that were paid late",
       unrecognized: "Payments with an unknown gateway status",
+    },
+    silence: {
+      title: "Notifications do not arrive",
+      explanation: (missing: number, paid: number) =>
+        `The service found ${missing} of ${paid} paid payments of the last hour by asking the ` +
+        "gateway, minutes after the customer paid.",
+      since: "Since",
+      lastNotification: "Last notification",
+      likelyCause: "Likely cause",
+      causes: {
+        none_arrive: "No notification at all arrived in the last hour: the notification URL is " +
+          "wrong, redirects or belongs to another service of the account, a firewall refuses the " +
+          "gateway, or the certificate is not valid.",
+        some_arrive: "Other notifications arrived: a part of the payments has another " +
+          "notification URL, or a proxy refuses some notifications.",
+      } satisfies Record<SilenceCause, string>,
+      doctor: "Find the cause with the doctor",
     },
     failures: "Last failed jobs",
     settings: "Settings",
@@ -333,6 +351,23 @@ export const OPERATIONS_IN_INDONESIAN: typeof OPERATIONS_IN_ENGLISH = {
       paidTwice: "Checkout yang dibayar dua kali",
       paidLate: "Checkout yang terlambat dibayar",
       unrecognized: "Pembayaran dengan status gateway yang tidak dikenal",
+    },
+    silence: {
+      title: "Notifikasi tidak masuk",
+      explanation: (missing, paid) =>
+        `Layanan menemukan ${missing} dari ${paid} pembayaran lunas dalam satu jam terakhir ` +
+        "dengan bertanya ke gateway, beberapa menit setelah pelanggan membayar.",
+      since: "Sejak",
+      lastNotification: "Notifikasi terakhir",
+      likelyCause: "Kemungkinan penyebab",
+      causes: {
+        none_arrive: "Tidak ada notifikasi sama sekali dalam satu jam terakhir: URL notifikasi " +
+          "salah, dialihkan, atau milik layanan lain dari akun yang sama, firewall menolak " +
+          "gateway, atau sertifikat tidak berlaku.",
+        some_arrive: "Notifikasi lain masuk: sebagian pembayaran memakai URL notifikasi lain, " +
+          "atau proxy menolak sebagian notifikasi.",
+      },
+      doctor: "Cari penyebabnya dengan doctor",
     },
     failures: "Pekerjaan terakhir yang gagal",
     settings: "Pengaturan",

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import type { AddressList } from "./address_list.ts";
 import { withDefaultSslMode } from "./database_url.ts";
+import type { SmtpServer } from "./smtp_url.ts";
 import { meansDenoDeploy } from "./parsers.ts";
 import { ConfigError, type ConfigProblem, findProblems } from "./problems.ts";
 import {
@@ -82,6 +83,8 @@ export interface Config {
     /** The path of the file; `readLogo` reads it (`core/config/logo.ts`). */
     logoFile: string | null;
   };
+  /** Null: no mail is sent. */
+  mail: MailConfig | null;
   dataDir: string;
   /** Null for the embedded server. */
   databaseUrl: string | null;
@@ -121,6 +124,16 @@ export interface Config {
   isDenoDeploy: boolean;
   /** Id of the running build, such as a commit; null if it is not known. */
   build: string | null;
+}
+
+export interface MailConfig {
+  server: SmtpServer;
+  /** An address, or a name and an address in angle brackets. */
+  from: string;
+  /** Who gets mails about what needs attention. */
+  attentionTo: readonly string[];
+  /** Whether customers get receipts. */
+  hasReceipts: boolean;
 }
 
 export interface GatewayConfig {
@@ -166,6 +179,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     basePath: settings.BASE_PATH ?? "",
     publicUrl: settings.PUBLIC_URL ?? null,
     merchant: merchantConfig(settings, folder),
+    mail: mailConfig(settings),
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: withSslMode(settings, settings.DATABASE_URL),
     databaseDirectUrl: withSslMode(settings, settings.DATABASE_DIRECT_URL),
@@ -235,6 +249,17 @@ function merchantConfig(
     name: MERCHANT_NAME ?? null,
     color: MERCHANT_COLOR ?? null,
     logoFile: MERCHANT_LOGO === undefined ? null : resolve(folder, MERCHANT_LOGO),
+  };
+}
+
+function mailConfig(settings: Settings): MailConfig | null {
+  const { SMTP_URL, MAIL_FROM, ATTENTION_EMAIL, RECEIPT_EMAILS } = settings;
+  if (!SMTP_URL || !MAIL_FROM) return null;
+  return {
+    server: SMTP_URL,
+    from: MAIL_FROM,
+    attentionTo: ATTENTION_EMAIL ?? [],
+    hasReceipts: RECEIPT_EMAILS ?? false,
   };
 }
 

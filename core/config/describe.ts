@@ -17,6 +17,7 @@ export type ShownConfig = Pick<
   | "jwt"
   | "keep"
   | "logGateway"
+  | "mail"
   | "merchant"
   | "notificationConfirm"
   | "publicUrl"
@@ -42,6 +43,9 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["MERCHANT_NAME", config.merchant.name ?? ""],
     ["MERCHANT_COLOR", config.merchant.color ?? ""],
     ["MERCHANT_LOGO", config.merchant.logoFile ?? ""],
+    ["MAIL_FROM", config.mail?.from ?? ""],
+    ["ATTENTION_EMAIL", config.mail?.attentionTo ?? ""],
+    ["RECEIPT_EMAILS", config.mail?.hasReceipts ?? false],
     ["DATABASE_POOL_SIZE", config.databasePoolSize],
     ["GATEWAY_ENV", gateway.environment],
     ["GATEWAY_BASE_URL", gateway.baseUrl],

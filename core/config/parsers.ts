@@ -51,3 +51,13 @@ export function isEncryptedOrLoopback({ protocol, hostname }: URL): boolean {
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
 }
+
+const MAX_ADDRESSES = 10;
+
+/** Email addresses separated by commas. */
+export function parseAddresses(text: string): string[] | undefined {
+  const addresses = text.split(",").map((each) => each.trim());
+  const isValid = addresses.length <= MAX_ADDRESSES &&
+    addresses.every((each) => /^[^\s<>@;"]+@[\w.-]+$/.test(each));
+  return isValid ? addresses : undefined;
+}

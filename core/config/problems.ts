@@ -52,6 +52,7 @@ export function findProblems(env: Environment): ConfigProblem[] {
     ...findGatewayProblems(env),
     ...findSandboxProblems(env),
     ...findJwtProblems(env),
+    ...findMailProblems(env),
   ].map(([name, problem]) => ({ name, problem, hasExample: !env[name] }));
 }
 
@@ -143,5 +144,17 @@ function* findJwtProblems(env: Environment): Iterable<Problem> {
   }
   if (env.AUTH_VIEWER_CLAIM && env.AUTH_VIEWER_CLAIM === env.AUTH_STAFF_CLAIM) {
     yield ["AUTH_VIEWER_CLAIM", "must differ from AUTH_STAFF_CLAIM"];
+  }
+}
+
+function* findMailProblems(env: Environment): Iterable<Problem> {
+  if (env.SMTP_URL && !env.MAIL_FROM) {
+    yield ["MAIL_FROM", "is missing; it is required with SMTP_URL"];
+  }
+  for (const name of ["MAIL_FROM", "ATTENTION_EMAIL"] as const) {
+    if (!env.SMTP_URL && env[name]) yield [name, "requires SMTP_URL to be set, too"];
+  }
+  if (!env.SMTP_URL && env.RECEIPT_EMAILS === "true") {
+    yield ["RECEIPT_EMAILS", "requires SMTP_URL to be set, too"];
   }
 }

@@ -4,12 +4,14 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "./address_list.ts";
 import { API_KEY_PATTERN } from "../secrets/api_key.ts";
+import { parseSmtpUrl, SMTP_URL_PROBLEM } from "./smtp_url.ts";
 import { explainDatabaseUrl, parseDatabaseUrl, parseSslMode } from "./database_url.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
   matching,
   meansDenoDeploy,
+  parseAddresses,
   url,
   wholeNumber,
   wholeNumbers,
@@ -90,6 +92,41 @@ export const SETTINGS = z.object({
     PATH_PROBLEM,
     matching(PATH_PATTERN),
   ),
+  SMTP_URL: setting(
+    {
+      description: "Mail server for mails to staff and customers (secret): `smtps://`, or " +
+        "`smtp://` with STARTTLS, or without TLS on this machine; requires `MAIL_FROM`",
+      default: "none: no mail is sent",
+      example: "smtps://user:password@smtp.shop.example",
+    },
+    SMTP_URL_PROBLEM,
+    parseSmtpUrl,
+  ),
+  MAIL_FROM: setting(
+    {
+      description: "Sender of all mails",
+      default: "none; required with `SMTP_URL`",
+      example: "Kopi Kita <payments@shop.example>",
+    },
+    "must be an address such as payments@shop.example, or a name and <payments@shop.example>",
+    matching(/^(?:[^<>@,;"\p{C}]{1,60} <[^\s<>@,;"]+@[\w.-]+>|[^\s<>@,;"]+@[\w.-]+)$/u),
+  ),
+  ATTENTION_EMAIL: setting(
+    {
+      description: "Who gets a mail if something needs attention, and another one when it is " +
+        "over: up to 10 addresses, separated by commas",
+      default: "none",
+      example: "ops@shop.example",
+    },
+    "must be up to 10 addresses separated by commas, such as ops@shop.example",
+    parseAddresses,
+  ),
+  RECEIPT_EMAILS: booleanSetting({
+    description: "`true` sends customers whose email address is known a receipt when they have " +
+      "paid, and when money was refunded",
+    default: "`false`",
+    example: "true",
+  }),
   DATA_DIR: setting(
     {
       description: "Folder for the embedded database, the sandbox and the development keys",

@@ -29,12 +29,15 @@ export const CHECKOUT_EVENT_NAMES = [
 
 export const WEBHOOK_EVENT_NAMES = ["webhook_endpoint_disabled"] as const;
 
+export const ATTENTION_EVENT_NAMES = ["attention_raised", "attention_cleared"] as const;
+
 export const EVENT_NAMES = [
   ...PAYMENT_EVENT_NAMES,
   ...INVOICE_EVENT_NAMES,
   ...SUBSCRIPTION_EVENT_NAMES,
   ...CHECKOUT_EVENT_NAMES,
   ...WEBHOOK_EVENT_NAMES,
+  ...ATTENTION_EVENT_NAMES,
 ] as const;
 
 /** Sent when staff test an endpoint; never stored. */
@@ -45,13 +48,15 @@ export type InvoiceEventName = (typeof INVOICE_EVENT_NAMES)[number];
 export type SubscriptionEventName = (typeof SUBSCRIPTION_EVENT_NAMES)[number];
 export type CheckoutEventName = (typeof CHECKOUT_EVENT_NAMES)[number];
 export type WebhookEventName = (typeof WEBHOOK_EVENT_NAMES)[number];
+export type AttentionEventName = (typeof ATTENTION_EVENT_NAMES)[number];
 
 export type EventName =
   | PaymentEventName
   | InvoiceEventName
   | SubscriptionEventName
   | CheckoutEventName
-  | WebhookEventName;
+  | WebhookEventName
+  | AttentionEventName;
 
 export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
   description: [
@@ -71,6 +76,8 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `checkout_cancelled`: you cancelled the checkout",
     "- `webhook_endpoint_disabled`: the service disabled an endpoint that returned 410 or failed " +
     "for 24 hours; only staff and viewers receive it",
+    "- `attention_raised`, `attention_cleared`: something needs the attention of staff, or no " +
+    "longer does; sent once per cause, not per payment; only staff and viewers receive it",
   ].join("\n"),
   example: "payment_settled",
 });

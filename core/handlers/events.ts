@@ -3,7 +3,9 @@
 import type { EventWithHandlers } from "../../db/events/publication.ts";
 import { DELIVER, type NewJob } from "../../db/jobs/jobs.ts";
 import type { CheckoutView } from "../checkouts/views.ts";
+import type { AttentionView } from "../events/attention.ts";
 import type {
+  AttentionEventName,
   CheckoutEventName,
   EventName,
   InvoiceEventName,
@@ -35,6 +37,7 @@ type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentVie
   : Name extends InvoiceEventName ? InvoiceView
   : Name extends CheckoutEventName ? CheckoutView
   : Name extends WebhookEventName ? EndpointView
+  : Name extends AttentionEventName ? AttentionView
   // With the id of the payment that paid the cycle.
   : Name extends "subscription_charged" ? SubscriptionView & { payment_id: string }
   : SubscriptionView;

@@ -11,11 +11,14 @@ import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import { ownerlessSince, unansweredSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
+import { readRaised } from "./workload.ts";
 
 export { MAX_ATTENTION };
 
 /** A count above `MAX_ATTENTION` means "`MAX_ATTENTION` or more". */
 export interface Attention extends AttentionCounts {
+  /** Whether notifications do not arrive. */
+  isSilent: boolean;
   /** The circuit breaker of this instance. */
   gateway: BreakerState;
   /** Newest first. */
@@ -27,11 +30,9 @@ const REPORT_DAYS = 30;
 
 const DAY_MS = 86_400_000;
 
-export async function readAttention(
-  { database, clock, gateway }: Service,
-  caller: Caller,
-): Promise<Attention> {
+export async function readAttention(service: Service, caller: Caller): Promise<Attention> {
   requireReadAll(caller);
+  const { database, clock, gateway } = service;
   const now = clock();
   const counts = await database.query(
     (sql) =>
@@ -43,5 +44,11 @@ export async function readAttention(
     (sql) => listDifferingReports(sql, since),
     "list differing reports",
   );
-  return { ...counts, gateway: gateway.breakerState(), differingReports };
+  const { silence } = await readRaised(service);
+  return {
+    ...counts,
+    isSilent: silence.isSilent,
+    gateway: gateway.breakerState(),
+    differingReports,
+  };
 }

@@ -1,6 +1,7 @@
 /** Metrics of background work and of the instance, for OpenTelemetry export and for Prometheus. */
 
 import { type Database, poolUse } from "../../db/connection/database.ts";
+import { ATTENTION_CAUSES } from "../events/attention.ts";
 import type { Service } from "../service.ts";
 import type { ClockState } from "../time/clock_check.ts";
 import { renderRegistry } from "../telemetry/instruments.ts";
@@ -129,5 +130,13 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
     ["paidTwice", workload.checkouts.paid_twice, {}],
     ["paidLate", workload.checkouts.paid_late, {}],
     ["unrecognized", workload.unrecognized.count, {}],
+    ["silent", workload.silence.isSilent ? 1 : 0, {}],
+    ["expectedNotifications", workload.silence.paid, {}],
+    ["missingNotifications", workload.silence.missing, {}],
+    ...ATTENTION_CAUSES.map((cause): Observation => [
+      "attention",
+      workload.attention.some((each) => each.cause === cause) ? 1 : 0,
+      { cause },
+    ]),
   ];
 }

@@ -4,10 +4,13 @@
  */
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
+import { consoleUrl } from "../attention/check_attention.ts";
+import { DOCTOR_PATH, type SilenceCause } from "../attention/silence.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { Service } from "../service.ts";
 import { type ClockState, isAccurate } from "../time/clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
+import type { AttentionCause } from "../events/attention.ts";
 import { minutesBetweenRuns, nextRun } from "../jobs/cron_times.ts";
 import type { Load } from "./load.ts";
 import { SCHEDULE } from "../tasks/schedule.ts";
@@ -46,6 +49,18 @@ export interface StatusView {
     payments: number;
     examples: { payment_id: string; gateway_status: string }[];
   };
+  silence: SilenceView;
+  attention: { cause: AttentionCause; since: string }[];
+}
+
+export interface SilenceView {
+  is_silent: boolean;
+  since: string | null;
+  paid_payments: number;
+  without_notification: number;
+  last_notification_at: string | null;
+  likely_cause: SilenceCause | null;
+  doctor_url: string | null;
 }
 
 interface JobsView extends JobCounts {
@@ -121,6 +136,24 @@ export async function readStatus(
       payments: workload.unrecognized.count,
       examples: workload.unrecognized.examples,
     },
+    silence: viewSilence(service, workload),
+    attention: workload.attention.map(({ cause, since }) => ({
+      cause: cause as AttentionCause,
+      since: since.toISOString(),
+    })),
+  };
+}
+
+function viewSilence(service: Service, { silence }: Workload): SilenceView {
+  const { isSilent, since, paid, missing, lastNotification, likelyCause } = silence;
+  return {
+    is_silent: isSilent,
+    since: isSilent ? since?.toISOString() ?? null : null,
+    paid_payments: paid,
+    without_notification: missing,
+    last_notification_at: lastNotification?.toISOString() ?? null,
+    likely_cause: isSilent ? likelyCause : null,
+    doctor_url: isSilent ? consoleUrl(service, DOCTOR_PATH) : null,
   };
 }
 

@@ -25,6 +25,8 @@ import {
   type UnrecognizedPayments,
 } from "../../db/reports/status.ts";
 import type { Waiting } from "../../db/records/waiting.ts";
+import { type GatewayAttention, listCauses } from "../../db/reports/attention_causes.ts";
+import { isSilent, readSilence, type Silence } from "../attention/silence.ts";
 import { alertsSince } from "../checkouts/read.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
@@ -52,11 +54,18 @@ export interface Workload {
   checkouts: CheckoutAlerts;
   /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
+  /** The paid payments of the last hour, and how many of their notifications did not arrive. */
+  silence: Silence & { isSilent: boolean };
+  /** The causes for attention that are raised. */
+  attention: RaisedAttention[];
 }
 
+export type RaisedAttention = GatewayAttention & { since: Date };
+
 export async function readWorkload(
-  { database, clock }: Pick<Service, "database" | "clock">,
+  service: Pick<Service, "database" | "clock">,
 ): Promise<Workload> {
+  const { database, clock } = service;
   // One query after the other, so that this never takes more than one connection of the pool.
   const read = <T>(work: (sql: Sql) => Promise<T>) => database.query(work, "read status");
   return {
@@ -74,5 +83,25 @@ export async function readWorkload(
     ownerless: await read((sql) => countOwnerless(sql, ownerlessSince(clock()))),
     checkouts: await read((sql) => countCheckoutAlerts(sql, alertsSince(clock()))),
     unrecognized: await read(findUnrecognized),
+    ...await readRaised(service),
+  };
+}
+
+/** What is raised, and whether notifications do not arrive. */
+export async function readRaised(
+  service: Pick<Service, "database" | "clock">,
+): Promise<Pick<Workload, "attention" | "silence">> {
+  const causes = await service.database.query(listCauses, "read status");
+  const raised = causes.filter((each): each is RaisedAttention => each.since !== null);
+  const silence = await readSilence(service);
+  const stored = raised.find(({ cause }) => cause === "notifications_missing");
+  return {
+    attention: raised,
+    silence: {
+      ...silence,
+      isSilent: isSilent(silence, stored !== undefined),
+      // The window may have begun later than the silence.
+      since: stored?.since ?? silence.since,
+    },
   };
 }

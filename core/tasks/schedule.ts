@@ -1,5 +1,6 @@
 /** The schedule of the service: all tasks that run at fixed times. */
 
+import { checkAttention } from "../attention/check_attention.ts";
 import { checkCheckouts } from "../checkouts/settle_checkout.ts";
 import { checkOverdueInvoices } from "../invoices/check_overdue_invoices.ts";
 import { type ScheduleEntry, sweepJobs } from "../jobs/schedule.ts";
@@ -33,6 +34,7 @@ export const SCHEDULE: readonly Scheduled[] = [
   { name: "check_checkouts", cron: "* * * * *", run: checkCheckouts },
   { name: "check_paid_payments", cron: "* * * * *", run: (service) => checkPaidPayments(service) },
   { name: "update_stats", cron: "* * * * *", run: (service) => updateStats(service) },
+  { name: "check_attention", cron: "* * * * *", run: checkAttention },
   { name: "prune", cron: "*/10 * * * *", run: (service) => prune(service) },
 ];
 

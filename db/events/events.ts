@@ -12,7 +12,7 @@ import { isStillRegistered } from "./handlers.ts";
 export const EVENT_COLUMNS = {
   id: fixed<string>(),
   name: fixed<string>(),
-  resource: fixed<Resource | "webhook_endpoint">(),
+  resource: fixed<Resource | "webhook_endpoint" | "attention">(),
   resource_id: fixed<string>(),
   /** 1, 2, 3, … per resource. */
   sequence: fixed<number>(),

@@ -89,6 +89,61 @@ export async function countAttention(
   return counts;
 }
 
+/** Requests that the gateway has not answered for some time. Each count is limited. */
+export interface LastingUnknowns {
+  payments: number;
+  refunds: number;
+  invoices: number;
+  subscriptions: number;
+}
+
+/** `pendingAtBank`: the status code of refunds that the gateway has accepted. */
+export async function countLastingUnknowns(
+  sql: Sql,
+  before: Date,
+  pendingAtBank: string,
+  examined = MAX_EXAMINED,
+): Promise<LastingUnknowns> {
+  const limit = MAX_ATTENTION + 1;
+  const [counts] = await sql<[LastingUnknowns]>`
+    select (
+      select count(*)::int from (${unansweredPayments(sql, before)} limit ${limit}) payment
+    ) as payments,
+    (
+      select count(*)::int from (
+        select status, status_code, created_at from gateway.refunds
+        order by id desc limit ${examined}
+      ) refund
+      where status = 'pending' and status_code is distinct from ${pendingAtBank}
+        and created_at < ${before}
+    ) as refunds,
+    (
+      select count(*)::int from (
+        select created_at from gateway.invoices where status = 'pending'
+        order by status, id limit ${limit}
+      ) invoice where created_at < ${before}
+    ) as invoices,
+    (
+      select count(*)::int from (
+        (select updated_at from gateway.subscriptions where status = 'pending'
+          order by status, id limit ${limit})
+        union all
+        (select updated_at from gateway.subscriptions
+          where intent is not null and status <> 'pending' order by id limit ${limit})
+      ) subscription where updated_at < ${before}
+    ) as subscriptions`;
+  return counts;
+}
+
+/** Endpoints that have failed since before this time, or that the service has disabled. */
+export async function countLastingFailures(sql: Sql, before: Date): Promise<number> {
+  const [found] = await sql<[{ count: number }]>`
+    select count(*)::int as count from gateway.webhook_endpoints
+    where ${sql.unsafe(IS_FAILING)}
+      and (disabled_reason is not null or failing_since < ${before})`;
+  return found.count;
+}
+
 export interface DifferingReport {
   id: string;
   /** Those that are not resolved. */

@@ -9,6 +9,7 @@ import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
 import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
 import type {
+  AttentionEventSchema,
   CheckoutEventSchema,
   EventSchema,
   InvoiceEventSchema,
@@ -32,6 +33,7 @@ const SEQUENCES: Record<string, number> = {
   subscription_created: 1,
   webhook_endpoint_disabled: 1,
   webhook_endpoint_tested: 0,
+  attention_raised: 1,
 };
 
 const NOTIFICATION = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
@@ -130,12 +132,24 @@ const ENDPOINT_EVENTS = {
   },
 };
 
+const ATTENTION_EVENTS = {
+  attention_raised: {
+    summary: "Notifications do not arrive",
+    value: attention("attention_raised", null),
+  },
+  attention_cleared: {
+    summary: "Notifications arrive again",
+    value: attention("attention_cleared", "2026-03-05T04:12:09.000Z"),
+  },
+};
+
 export const EVENTS = {
   ...PAYMENT_EVENTS,
   ...INVOICE_EVENTS,
   ...SUBSCRIPTION_EVENTS,
   ...CHECKOUT_EVENTS,
   ...ENDPOINT_EVENTS,
+  ...ATTENTION_EVENTS,
 } satisfies Record<typeof EVENT_NAMES[number] | "webhook_endpoint_tested", Example<Event>>;
 
 export const EVENT_PAGE = {
@@ -184,6 +198,30 @@ function endpoint(
   { value }: typeof ENDPOINTS.enabled_endpoint,
 ): z.output<typeof WebhookEndpointEventSchema> {
   return { ...eventFields(name, value), name, data: { ...value, notification_id: null } };
+}
+
+function attention(
+  name: z.output<typeof AttentionEventSchema>["name"],
+  cleared_at: string | null,
+): z.output<typeof AttentionEventSchema> {
+  const is_raised = cleared_at === null;
+  const data = {
+    id: "0197a3b0-11d4-7c05-9a3e-6f2b8d4c7e19",
+    cause: "notifications_missing" as const,
+    is_raised,
+    title: "Notifications of the gateway do not arrive",
+    next_step: "Run `deno task doctor` or open the page Doctor of the console: it names the cause.",
+    count: is_raised ? 12 : 0,
+    since: "2026-03-05T03:20:41.000Z",
+    cleared_at,
+    console_url: "https://pay.shop.example/console/doctor/",
+    notification_id: null,
+  };
+  return {
+    ...eventFields(name, { updated_at: cleared_at ?? "2026-03-05T03:31:00.000Z" }),
+    name,
+    data,
+  };
 }
 
 function eventFields(name: string, { updated_at }: { updated_at: string }) {

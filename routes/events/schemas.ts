@@ -1,7 +1,9 @@
 /** Response schemas of events. */
 
 import { z } from "@hono/zod-openapi";
+import { AttentionSchema } from "../../core/events/attention.ts";
 import {
+  ATTENTION_EVENT_NAMES,
   CHECKOUT_EVENT_NAMES,
   INVOICE_EVENT_NAMES,
   PAYMENT_EVENT_NAMES,
@@ -106,10 +108,25 @@ export const WebhookEndpointEventSchema = z.object({
   description: "A webhook endpoint was disabled by the service, or tested.",
 });
 
+export const AttentionEventSchema = z.object({
+  ...event,
+  name: z.enum(ATTENTION_EVENT_NAMES).openapi({ description: NAME, example: "attention_raised" }),
+  sequence: z.int().min(1).openapi({
+    description: "Number of the event among the events of its cause: 1, 2, 3, …",
+    example: 1,
+  }),
+  data: z.object({ ...AttentionSchema.shape, notification_id }).openapi("AttentionEventData", {
+    description: "The cause.",
+  }),
+}).openapi("AttentionEvent", {
+  description: "Something needs the attention of staff, or no longer does.",
+});
+
 export const EventSchema = z.union([
   PaymentEventSchema,
   InvoiceEventSchema,
   SubscriptionEventSchema,
   CheckoutEventSchema,
   WebhookEndpointEventSchema,
+  AttentionEventSchema,
 ]).openapi("Event", { description: "A change to a resource. `name` says what changed." });

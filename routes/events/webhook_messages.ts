@@ -5,6 +5,7 @@ import { EVENT_NAMES, TEST_EVENT_NAME } from "../../core/events/names.ts";
 import type { Router } from "../../http/router.ts";
 import { EVENTS } from "./examples.ts";
 import {
+  AttentionEventSchema,
   CheckoutEventSchema,
   InvoiceEventSchema,
   PaymentEventSchema,
@@ -36,6 +37,7 @@ const SCHEMAS = [
   SubscriptionEventSchema,
   CheckoutEventSchema,
   WebhookEndpointEventSchema,
+  AttentionEventSchema,
 ];
 
 export function registerWebhookMessages({ openAPIRegistry }: Router): void {
@@ -98,6 +100,9 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
   webhook_endpoint_disabled:
     "An endpoint returned 410, or every delivery failed for 24 hours. Its " +
     "deliveries wait until it is enabled again.",
+  attention_raised: "Something needs the attention of staff, such as notifications that do not " +
+    "arrive. Happens once per cause, until it is cleared.",
+  attention_cleared: "What was raised no longer needs attention.",
   webhook_endpoint_tested: "The endpoint is being tested.",
 };
 

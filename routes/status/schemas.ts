@@ -1,6 +1,8 @@
 /** Response schemas of the service status, and the gateway state that readiness shows as well. */
 
 import { z } from "@hono/zod-openapi";
+import { MIN_PAID, SILENCE_CAUSES } from "../../core/attention/silence.ts";
+import { AttentionCauseSchema } from "../../core/events/attention.ts";
 import { MAX_SKEW_MS } from "../../core/time/clock_check.ts";
 import { MAX_DELAY_MS } from "../../core/status/load.ts";
 import { id, nullableText, timestamp } from "../../core/fields/response.ts";
@@ -213,5 +215,47 @@ export const StatusSchema = z.object({
     description:
       "Payments whose status at the gateway is one that the service does not know. They " +
       "keep their last known status, and are checked until the gateway reports a known one.",
+  }),
+  silence: z.object({
+    is_silent: z.boolean().openapi({
+      description: "Whether notifications do not arrive: in the last hour the service found at " +
+        `least half of the paid payments by asking the gateway. With fewer than ${MIN_PAID} paid ` +
+        "payments in the hour, nothing changes, except that an hour in which every notification " +
+        "arrived ends the silence.",
+      example: false,
+    }),
+    since: timestamp("When the first of these payments was found paid.").nullable().openapi({
+      example: null,
+    }),
+    paid_payments: count(
+      "Payments of the last hour of which the gateway had to notify the service that they are " +
+        "paid. At most the newest 500 of each payment type, without those of the last minute.",
+      42,
+    ),
+    without_notification: count("Those of them whose notification did not arrive."),
+    last_notification_at: timestamp("When the gateway's last notification arrived.").nullable(),
+    likely_cause: z.union([z.enum(SILENCE_CAUSES), z.null()]).openapi({
+      description: [
+        "- `none_arrive`: no notification at all arrived in the last hour: the notification URL is " +
+        "wrong, redirects or belongs to another service, a firewall refuses the gateway, or the " +
+        "certificate is not valid",
+        "- `some_arrive`: others arrived: a part of the payments has another notification URL, or " +
+        "a proxy refuses some notifications",
+        "- null: notifications arrive",
+      ].join("\n"),
+      example: null,
+    }),
+    doctor_url: nullableText.openapi({
+      description: "The page of the console that finds out why notifications do not arrive; null " +
+        "if they do, or without `PUBLIC_URL`.",
+      example: null,
+    }),
+  }).openapi({ description: "Whether the gateway's notifications arrive." }),
+  attention: z.array(z.object({
+    cause: AttentionCauseSchema,
+    since: timestamp("Since when."),
+  })).openapi({
+    description: "What needs the attention of staff, as in the events `attention_raised` and " +
+      "`attention_cleared`. Checked every minute.",
   }),
 }).openapi("Status", { description: "Status of the service." });

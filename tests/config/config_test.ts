@@ -319,6 +319,67 @@ Deno.test("config: PUBLIC_URL begins with https, or with http on this machine, a
   }
 });
 
+Deno.test("config: SMTP_URL is a URL of a mail server, and its port and encryption follow from it", () => {
+  const serverOf = (SMTP_URL: string) =>
+    parseConfig({ SMTP_URL, MAIL_FROM: "a@shop.example" }, "/project").mail!.server;
+  assert.deepEqual(serverOf("smtps://user%40x:p%3Ass@smtp.shop.example"), {
+    host: "smtp.shop.example",
+    port: 465,
+    encryption: "tls",
+    login: { user: "user@x", password: "p:ss" },
+  });
+  assert.deepEqual(serverOf("smtp://smtp.shop.example"), {
+    host: "smtp.shop.example",
+    port: 587,
+    encryption: "starttls",
+    login: null,
+  });
+  assert.deepEqual(serverOf("smtp://[::1]:1025"), {
+    host: "::1",
+    port: 1025,
+    encryption: "none",
+    login: null,
+  });
+  const wrong = [
+    "https://smtp.shop.example",
+    "smtp.shop.example:465",
+    "smtps://",
+    "smtps://user@smtp.shop.example",
+    "smtps://user:p%ZZ@smtp.shop.example",
+    "smtps://smtp.shop.example/path",
+    "smtps://smtp.shop.example?secure=no",
+  ];
+  for (const SMTP_URL of wrong) {
+    assert.deepEqual(problemsOf({ SMTP_URL, MAIL_FROM: "a@shop.example" }), ["SMTP_URL"], SMTP_URL);
+  }
+  const secret = { SMTP_URL: "smtp://user:wr0ng-secret@host/path", MAIL_FROM: "a@shop.example" };
+  assert.throws(
+    () => parseConfig(secret, "/project"),
+    (error: Error) =>
+      /SMTP_URL {2}must be smtps:/.test(error.message) && !/wr0ng/.test(error.message),
+  );
+});
+
+Deno.test("config: mail settings need SMTP_URL, and SMTP_URL needs a sender", () => {
+  assert.equal(parseConfig({}, "/project").mail, null);
+  assert.deepEqual(problemsOf({ SMTP_URL: "smtp://127.0.0.1" }), ["MAIL_FROM"]);
+  assert.deepEqual(problemsOf({ MAIL_FROM: "a@shop.example" }), ["MAIL_FROM"]);
+  assert.deepEqual(problemsOf({ ATTENTION_EMAIL: "a@shop.example" }), ["ATTENTION_EMAIL"]);
+  assert.deepEqual(problemsOf({ RECEIPT_EMAILS: "true" }), ["RECEIPT_EMAILS"]);
+  const mail = { SMTP_URL: "smtp://127.0.0.1", MAIL_FROM: "Kopi Kita <a@shop.example>" };
+  assert.deepEqual(
+    parseConfig({ ...mail, ATTENTION_EMAIL: "a@x.example, b@x.example" }, "/project").mail!
+      .attentionTo,
+    ["a@x.example", "b@x.example"],
+  );
+  for (const MAIL_FROM of ["shop", "a@b, c@d", "Kopi <a@b", "<a@b>\nBcc: c@d"]) {
+    assert.deepEqual(problemsOf({ ...mail, MAIL_FROM }), ["MAIL_FROM"], MAIL_FROM);
+  }
+  for (const ATTENTION_EMAIL of ["ops", "a@b; c@d", "Ops <a@b>"]) {
+    assert.deepEqual(problemsOf({ ...mail, ATTENTION_EMAIL }), ["ATTENTION_EMAIL"]);
+  }
+});
+
 Deno.test("config: MERCHANT_COLOR is a colour with six digits", () => {
   const { merchant } = parseConfig(
     { MERCHANT_NAME: "Kopi", MERCHANT_COLOR: "#0b6e4f" },

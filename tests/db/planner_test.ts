@@ -4,7 +4,8 @@ import type { Caller } from "../../core/auth/caller.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { countCheckouts } from "../../db/reports/checkout_stats.ts";
-import { countAttention } from "../../db/reports/attention.ts";
+import { countAttention, countLastingUnknowns } from "../../db/reports/attention.ts";
+import { findMissingNotifications } from "../../db/reports/silence.ts";
 import { listAuditEntries, scanCharges } from "../../db/reports/audit.ts";
 import { type Database, openDatabase, type Sql } from "../../db/connection/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/events/positions.ts";
@@ -112,6 +113,9 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     countCheckouts(sql, { owner: "u1", firstIds: [idOf(1), idOf(301)], endId: idOf(601) }),
   "count what needs attention": (sql) =>
     countAttention(sql, { createdBefore: NOW, paidSince: NOW }, 50),
+  "find missing notifications": (sql) =>
+    findMissingNotifications(sql, { from: new Date(NOW.getTime() - 3_600_000), to: NOW }, 10),
+  "count lasting unknown outcomes": (sql) => countLastingUnknowns(sql, NOW, "201", 50),
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user since a time": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", firstId: LAST }),

@@ -181,6 +181,12 @@ const CAUSES: Record<string, Cause> = {
     cause: (situation) => chargeMany(situation, 2),
   },
   PaymentGatewayNoNotifications: { cause: (situation) => chargeMany(situation, 11) },
+  PaymentGatewayNotificationsMissing: {
+    async cause(situation) {
+      for (let n = 0; n < 10; n++) await situation.paid("gopay");
+      situation.advance(2 * 60_000);
+    },
+  },
   PaymentGatewayNotificationsRefused: {
     async cause({ post }) {
       for (let n = 0; n < 70; n++) await (await post("/notification/", {})).text();

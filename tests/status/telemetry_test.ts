@@ -35,7 +35,8 @@ async function openTracedService(): Promise<
     GATEWAY_SERVER_KEY: SERVER_KEY,
     GATEWAY_BASE_URL: sandbox.url,
     BOOTSTRAP_STAFF_KEY: STAFF_KEY,
-    PUBLIC_URL: "https://pay.shop.example",
+    // Nothing listens there: no notification of the sandbox leaves this machine.
+    PUBLIC_URL: "http://127.0.0.1:2",
   };
   const service = resources.use(await startService({ settings, command: COMMAND }));
   return {

@@ -33,6 +33,8 @@ import { type MachineClocks, openServiceClock, unmeasured } from "../../core/tim
 import { createLog } from "../../core/telemetry/log.ts";
 import { keepRegistered } from "../../core/handlers/register.ts";
 import { createEvents, type Events, type RegisteredHandler } from "../../core/handlers/events.ts";
+import { addMailHandlers } from "../../core/mail/handlers.ts";
+import { createMailer, type MailerOptions } from "../../core/posting/mailer.ts";
 import { createPoster, type PosterOptions } from "../../core/posting/post.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { signalPublisher } from "../../db/events/events.ts";
@@ -75,6 +77,8 @@ export interface TestAppOptions {
   load?: Load;
   /** Options of the client that sends webhooks; by default its timeout is longer. */
   posting?: Partial<PosterOptions>;
+  /** Options of the client that sends mail, such as a certificate. */
+  mailing?: MailerOptions;
   /**
    * Whether this app may assign positions to events. By default it may, but it opens a connection
    * for this only when it has written an event or a caller reads events. Most tests do neither.
@@ -189,6 +193,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     links: createLinks(await readLinkSecret(opened), () => config.publicUrl),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
+  if (config.mail) {
+    addMailHandlers(events, service, config.mail, createMailer(config.mail, options.mailing));
+  }
   const handlers = events.close();
   const registration = await keepRegistered({ database: opened, log }, handlers);
   const startPublisher = () => startPositionPublisher(service);

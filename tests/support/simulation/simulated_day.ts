@@ -22,7 +22,7 @@ export interface SimulatedDay extends TestSubscriptions {
   lastRuns(): Promise<Pick<CronRun, "task" | "error">[]>;
 }
 
-/** No notification reaches the service; `sandbox.hooks` records them. */
+/** No notification reaches the service, unless `delivery` is set; `sandbox.hooks` records them. */
 export async function openSimulatedDay(
   options: Partial<TestAppOptions> = {},
 ): Promise<SimulatedDay> {
@@ -38,22 +38,22 @@ export async function openSimulatedDay(
   const { app } = subscriptions;
   clock = app.service.clock;
   const schedule = createTestSchedule(app);
-  const day: SimulatedDay = {
-    ...subscriptions,
+  // The same object, so that a test can set `delivery`.
+  const day: SimulatedDay = Object.assign(subscriptions, {
     async tick(minutes = 1) {
       const stepMs = minutes * MINUTE_MS;
       const next = (Math.floor(clock() / stepMs) + 1) * stepMs;
       await subscriptions.advance((next - clock()) / SECOND_MS + 0.5);
       await runDueEntries(app, schedule);
     },
-    async tickMinutes(count) {
+    async tickMinutes(count: number) {
       for (let minute = 0; minute < count; minute++) await day.tick();
     },
     lastRuns: () =>
       app.database.query((sql) =>
         sql<CronRun[]>`select task, error from gateway.cron_runs order by task`
       ),
-  };
+  });
   return day;
 }
 

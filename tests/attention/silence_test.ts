@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { isSilent } from "../../core/attention/silence.ts";
+import { findMissingNotifications } from "../../db/reports/silence.ts";
+import { StatusSchema } from "../../routes/status/schemas.ts";
+import { openStaff } from "../support/console/browsing.ts";
+import { runSql } from "../support/database/database.ts";
+import { manualClock } from "../support/manual_clock.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { openSimulatedDay, type SimulatedDay } from "../support/simulation/simulated_day.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Nothing listens there, so the sandbox's notifications do not arrive. */
+const PUBLIC_URL = "http://127.0.0.1:2";
+
+async function silenceOf({ app, get }: TestPayments) {
+  const staff = await app.createKey({ userId: "ops", isStaff: true });
+  const response = await get("/status/", staff);
+  return StatusSchema.parse(await response.json()).silence;
+}
+
+/** Charges and pays this many payments, in parallel. */
+async function payMany(day: SimulatedDay, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 20) {
+    await Promise.all(Array.from({ length: Math.min(left, 20) }, async () => {
+      const { transaction_id } = await day.charge("gopay");
+      await day.sandbox.control(`transactions/${transaction_id}/pay`);
+    }));
+  }
+}
+
+async function attentionEvents(day: SimulatedDay): Promise<string[]> {
+  await day.app.publishEvents();
+  const names = "name=attention_raised&name=attention_cleared";
+  const response = await day.get(`/events/?order=oldest_first&${names}`, day.staff);
+  const events = await response.json() as { name: string; data: { cause: string } }[];
+  return events.map(({ name, data }) => `${name} ${data.cause}`);
+}
+
+Deno.test("silence: the notifications of 200 payments are cut, it is noticed within the hour and cleared after the repair", async () => {
+  await using day = await openSimulatedDay();
+  await payMany(day, 200);
+  let minutes = 0;
+  for (; minutes < 60 && !(await silenceOf(day)).is_silent; minutes++) await day.tick();
+  const silence = await silenceOf(day);
+  assert.ok(silence.is_silent, `not noticed in ${minutes} minutes`);
+  assert.equal(silence.without_notification, silence.paid_payments);
+  assert.ok(silence.paid_payments >= 10);
+  assert.equal(silence.likely_cause, "none_arrive");
+  assert.equal(silence.last_notification_at, null);
+  assert.ok(Date.parse(silence.since!) <= day.app.service.clock());
+  await day.tick();
+  assert.deepEqual(await attentionEvents(day), ["attention_raised notifications_missing"]);
+
+  // In a quiet hour the service learns nothing, so the silence lasts.
+  await day.advance(2 * 3_600);
+  await day.tickMinutes(2);
+  const quiet = await silenceOf(day);
+  assert.deepEqual([quiet.is_silent, quiet.paid_payments], [true, 0]);
+  assert.equal(quiet.since, silence.since);
+
+  day.delivery = "signed";
+  await payMany(day, 20);
+  await day.tickMinutes(3);
+  const repaired = await silenceOf(day);
+  assert.deepEqual([repaired.paid_payments, repaired.without_notification], [20, 0]);
+  assert.deepEqual([repaired.is_silent, repaired.since, repaired.likely_cause], [
+    false,
+    null,
+    null,
+  ]);
+  assert.deepEqual(await attentionEvents(day), [
+    "attention_raised notifications_missing",
+    "attention_cleared notifications_missing",
+  ]);
+});
+
+Deno.test("silence: the alarm needs ten paid payments and half of their notifications missing", () => {
+  const found = (paid: number, missing: number) => ({
+    paid,
+    missing,
+    since: null,
+    lastNotification: null,
+  });
+  assert.equal(isSilent(found(9, 9), false), false);
+  assert.equal(isSilent(found(10, 4), false), false);
+  assert.equal(isSilent(found(10, 5), false), true);
+  assert.equal(isSilent(found(10, 4), true), false);
+  assert.equal(isSilent(found(0, 0), true), true);
+  assert.equal(isSilent(found(3, 1), true), true);
+  assert.equal(isSilent(found(3, 0), true), false);
+});
+
+Deno.test("silence: a payment counts by how it became paid, and not if its notification arrived later", async () => {
+  const clock = manualClock();
+  await using payments = await openPayments({ now: clock.now });
+  const asked = await payments.paid("gopay");
+  await payments.paid("card");
+  const { order_id } = await payments.paid("qris");
+  const url = payments.databaseUrl;
+  clock.advance(2 * MINUTE_MS);
+  const read = () =>
+    payments.app.database.query((sql) =>
+      findMissingNotifications(sql, {
+        from: new Date(clock.now() - 60 * MINUTE_MS),
+        to: new Date(clock.now() - MINUTE_MS),
+      })
+    );
+  // The charge itself said that the card payment is paid.
+  const since = new Date(clock.now() - 2 * MINUTE_MS);
+  assert.deepEqual(await read(), { paid: 2, missing: 2, since, lastNotification: null });
+
+  // The doctor's notifications to itself match no payment.
+  await insertNotification(url, `doctor:${crypto.randomUUID()}`, "settlement", clock.now());
+  await insertNotification(url, order_id, "pending", clock.now() - 30_000);
+  const lastNotification = new Date(clock.now() - 30_000);
+  assert.deepEqual(await read(), { paid: 2, missing: 2, since, lastNotification });
+  await insertNotification(url, asked.order_id, "settlement", clock.now());
+  assert.equal((await read()).missing, 1);
+});
+
+async function insertNotification(
+  url: string,
+  orderId: string,
+  status: string,
+  at: number,
+): Promise<void> {
+  await runSql(
+    url,
+    `insert into gateway.notifications (id, order_id, transaction_status, status_code, gross_amount,
+       status, raw_payload, created_at)
+     values (gen_random_uuid(), '${orderId}', '${status}', '200', '1.00', 'processed', '{}',
+       '${new Date(at).toISOString()}')`,
+  );
+}
+
+Deno.test("silence: the console says that notifications do not arrive, since when, and links to the doctor", async () => {
+  const clock = manualClock();
+  await using payments = await openPayments({ now: clock.now, env: { PUBLIC_URL } });
+  for (let count = 0; count < 10; count++) await payments.paid("gopay");
+  clock.advance(2 * MINUTE_MS);
+  assert.equal((await silenceOf(payments)).doctor_url, `${PUBLIC_URL}/console/doctor/`);
+  const staff = await openStaff(payments);
+  assert.match((await staff.open("/console/")).html, /Notifications do not arrive/);
+  const { html } = await staff.open("/console/status/");
+  assert.match(html, /found 10 of 10 paid payments of the last hour/);
+  assert.match(html, /<dt>Since<\/dt><dd><time/);
+  assert.match(html, /No notification at all arrived in the last hour/);
+  assert.match(html, /href="\/console\/doctor\/"/);
+  clock.advance(2 * 60 * MINUTE_MS);
+  assert.doesNotMatch((await staff.open("/console/status/")).html, /do not arrive/);
+});
