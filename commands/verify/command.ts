@@ -16,7 +16,9 @@ import { verifyGateway } from "./verify.ts";
 
 const USAGE = `Usage:
   verify-gateway [--json] [--keys-without-prefix]
-      run each operation at the gateway's sandbox and compare the responses with this project's
+      run each operation at the gateway's sandbox and at the emulator of this project, and compare
+      the responses; creates payments in the gateway's sandbox, with the keys in GATEWAY_SERVER_KEY
+      and GATEWAY_CLIENT_KEY; exit code 0: no difference, 1: differences, 2: cannot run
       --json                  print the report as JSON; steps that need a person are not run
       --keys-without-prefix   the account's sandbox keys do not begin with SB-`;
 

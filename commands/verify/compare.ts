@@ -14,8 +14,8 @@ export interface Difference {
   gateway: string;
   /** What the sandbox sends; `missing` if it does not send the member. */
   assumed: string;
-  /** The client reads another result, or another value of the member, than it does here. */
-  isRead: boolean;
+  /** The difference changes what the client reads from the response. */
+  affectsClient: boolean;
 }
 
 type Scalar = string | number | boolean | null;
@@ -89,7 +89,8 @@ export function compareRecordings(
   remember(seen.sandbox, sandbox);
   return differences.map((each) => ({
     ...each,
-    isRead: !isReadAlike || DERIVED.includes(each.member) || readNames.has(topOf(each.member)),
+    affectsClient: !isReadAlike || DERIVED.includes(each.member) ||
+      readNames.has(topOf(each.member)),
   }));
 }
 
@@ -148,8 +149,8 @@ function compareMembers(
   gateway: Members,
   sandbox: Members,
   seen: BothSeen,
-): Omit<Difference, "isRead">[] {
-  const differences: Omit<Difference, "isRead">[] = [];
+): Omit<Difference, "affectsClient">[] {
+  const differences: Omit<Difference, "affectsClient">[] = [];
   const differing: string[] = [];
   for (const path of new Set([...sandbox.keys(), ...gateway.keys()])) {
     // A derived value that one side lacks follows from a member that is missing there.

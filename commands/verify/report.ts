@@ -25,7 +25,10 @@ export function reportJson({ results }: Verification, head: ReportHead): string 
     },
     steps: results.map(({ differences, ...result }) => ({
       ...result,
-      differences: differences.map(({ isRead, ...each }) => ({ ...each, is_read: isRead })),
+      differences: differences.map(({ affectsClient, ...each }) => ({
+        ...each,
+        affects_client: affectsClient,
+      })),
     })),
     assumptions,
   };
@@ -60,8 +63,8 @@ function list(title: string, entries: string[]): string {
   return [`${title}: ${entries.length}`, ...entries].join("\n").replaceAll("\n", "\n  ");
 }
 
-function describe({ member, gateway, assumed, isRead }: Difference): string {
-  return `  ${isRead ? "!" : " "} ${member}: ${gateway}; assumed: ${assumed}`;
+function describe({ member, gateway, assumed, affectsClient }: Difference): string {
+  return `  ${affectsClient ? "!" : " "} ${member}: ${gateway}; assumed: ${assumed}`;
 }
 
 function isNotTested({ result }: AssumptionResult): boolean {

@@ -117,7 +117,11 @@ function resultOf(
     const { isUnanswered, from } = sent.details;
     if (isUnanswered) {
       const difference = { member: "response", gateway: sent.message, assumed: "a response" };
-      return { ...result, result: "differs", differences: [{ ...difference, isRead: true }] };
+      return {
+        ...result,
+        result: "differs",
+        differences: [{ ...difference, affectsClient: true }],
+      };
     }
     const isMissing = from !== undefined && notAvailable.has(from);
     return { ...result, result: isMissing ? "not_available" : "not_run", reason: sent.message };

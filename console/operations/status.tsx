@@ -1,7 +1,7 @@
 /** `/console/status/`: how the service is doing, its versions and its settings. */
 
 import type { Child, FC } from "hono/jsx";
-import { DOCTOR_PATH } from "../../core/attention/silence.ts";
+import { DOCTOR_PATH } from "../../core/attention/missing_notifications.ts";
 import type { ShownSetting } from "../../core/config/describe.ts";
 import { type DatabaseState, readDatabaseState } from "../../core/status/database_state.ts";
 import {
@@ -40,7 +40,7 @@ const StatusPage: FC<StatusProps> = ({ view, status, database, settings }) => {
   return (
     <Frame view={view} title={words.statusPage.title} path={PATH}>
       <h1>{words.statusPage.title}</h1>
-      <Silence view={view} status={status} />
+      <MissingNotifications view={view} status={status} />
       <div class="columns even">
         <Service view={view} status={status} />
         <Gateway view={view} status={status} settings={settings} />
@@ -60,18 +60,19 @@ interface PartProps {
 }
 
 /** Shown only while notifications do not arrive. */
-const Silence: FC<PartProps> = ({ view, status }) => {
-  const { is_silent, since, last_notification_at, likely_cause, ...counts } = status.silence;
-  if (!is_silent) return null;
-  const texts = view.words.statusPage.silence;
+const MissingNotifications: FC<PartProps> = ({ view, status }) => {
+  const { is_detected, since, last_notification_at, likely_reason, ...counts } =
+    status.missing_notifications;
+  if (!is_detected) return null;
+  const texts = view.words.statusPage.missingNotifications;
   return (
-    <Card id="silence" title={texts.title}>
+    <Card id="missing-notifications" title={texts.title}>
       <p>{texts.explanation(counts.without_notification, counts.paid_payments)}</p>
       <Facts
         facts={{
           [texts.since]: <Time view={view} at={since} />,
           [texts.lastNotification]: <Time view={view} at={last_notification_at} />,
-          [texts.likelyCause]: likely_cause && texts.causes[likely_cause],
+          [texts.likelyReason]: likely_reason && texts.reasons[likely_reason],
         }}
       />
       <p>

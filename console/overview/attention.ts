@@ -21,7 +21,7 @@ export function listAttention(attention: Attention): AttentionEntry[] {
   });
   return [
     entry("gatewayDown", gateway === "closed" ? 0 : null, "/status/"),
-    entry("silence", attention.isSilent ? null : 0, "/status/"),
+    entry("missingNotifications", attention.areMissing ? null : 0, "/status/"),
     entry(
       "challenged",
       attention.challenged,

@@ -26,7 +26,7 @@ export const DOCTOR_IN_ENGLISH = {
 const INDONESIAN_TEXTS: DoctorTexts = {
   checks: {
     settings: "Pengaturan",
-    keys: "Kunci gateway",
+    keys: "Key gateway",
     database: "Basis data",
     privileges: "Hak akses basis data",
     pooling: "Connection pooler",
@@ -39,20 +39,20 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     public_url: "PUBLIC_URL",
     notification: "Notifikasi",
     body_size: "Notifikasi besar",
-    stream: "Aliran peristiwa",
+    stream: "Event stream",
     dashboard_url: "URL notifikasi di dasbor",
     webhooks: "Endpoint webhook",
     jobs: "Pekerjaan",
     crons: "Jadwal",
-    publisher: "Penerbit peristiwa",
+    publisher: "Publikasi event",
     disk: "Ruang disk",
     backup: "Cadangan terakhir",
   },
   findings: {
-    blocked: { found: "Bergantung pada hasil dari: {check}.", next: null },
+    blocked: { found: "Tidak dijalankan, karena pemeriksaan ini belum OK: {check}.", next: null },
     check_failed: {
       found: "Pemeriksaan itu sendiri gagal: {problem}.",
-      next: "Jalankan dokter lagi. Jika tetap gagal, laporkan teks ini.",
+      next: "Jalankan Doctor lagi. Jika tetap gagal, laporkan teks ini.",
     },
     settings_ok: { found: "Semua pengaturan valid.", next: null },
     settings_wrong: {
@@ -60,17 +60,21 @@ const INDONESIAN_TEXTS: DoctorTexts = {
       next: "Perbaiki pengaturan, lalu mulai ulang layanan (docs/settings.md).",
     },
     keys_embedded: { found: "Sandbox di mesin ini dipakai. Tidak ada uang sungguhan.", next: null },
-    keys_ok: { found: "Kunci untuk {environment}, begitu pula {host}.", next: null },
+    keys_ok: {
+      found: "GATEWAY_ENV adalah {environment}, dan key serta {host} tidak bertentangan.",
+      next: null,
+    },
     keys_wrong_host: {
       found: "GATEWAY_ENV adalah {environment}, tetapi GATEWAY_BASE_URL menuju {host}.",
       next: "Hapus GATEWAY_BASE_URL, atau isi dengan host lingkungan itu.",
     },
     keys_mixed: {
-      found: "Salah satu dari GATEWAY_SERVER_KEY dan GATEWAY_CLIENT_KEY adalah kunci sandbox.",
-      next: "Salin kedua kunci dari halaman dasbor gateway yang sama.",
+      found: "Salah satu dari GATEWAY_SERVER_KEY dan GATEWAY_CLIENT_KEY adalah key sandbox, " +
+        "sedangkan yang lain bukan.",
+      next: "Salin kedua key dari halaman dasbor gateway yang sama.",
     },
     database_ok: {
-      found: "PostgreSQL {version} merespons dan memiliki semua migrasi. Tidak perlu ekstensi.",
+      found: "PostgreSQL {version} merespons dan memiliki semua migrasi.",
       next: null,
     },
     database_unreachable: {
@@ -83,7 +87,7 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     },
     database_pending: {
       found: "{count} migrasi belum diterapkan.",
-      next: "Mulai layanan, atau jalankan `deno task migrate`.",
+      next: "Jalankan layanan, atau jalankan `deno task migrate`.",
     },
     privileges_ok: { found: "Peran ini boleh membaca dan mengubah semua tabel.", next: null },
     privileges_missing: {
@@ -95,7 +99,7 @@ const INDONESIAN_TEXTS: DoctorTexts = {
       found: "Koneksi melalui pooler dalam mode {mode}, yang didukung layanan.",
       next: null,
     },
-    pooling_unknown: { found: "Modenya tidak diketahui di sini.", next: null },
+    pooling_unknown: { found: "Layanan tidak dapat melihat apakah pooler dipakai.", next: null },
     replication_ok: {
       found: "Server adalah primary. Standby yang terhubung: {standbys}.",
       next: null,
@@ -112,7 +116,7 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     account_ok: { found: "Basis data milik {environment}, merchant {merchant}.", next: null },
     account_unbound: {
       found: "Basis data belum terikat pada akun gateway.",
-      next: "Mulai layanan, yang akan mengikatnya.",
+      next: "Jalankan layanan. Layanan akan mengikat basis data ke akun.",
     },
     account_other: {
       found: "Basis data milik {stored}, tetapi pengaturan untuk {environment}.",
@@ -154,7 +158,7 @@ const INDONESIAN_TEXTS: DoctorTexts = {
       next: "Sinkronkan jam host ini, misalnya dengan NTP.",
     },
     public_url_missing: {
-      found: "PUBLIC_URL tidak diisi, jadi gateway memakai URL di dasbornya.",
+      found: "PUBLIC_URL tidak diisi, jadi gateway mengirim notifikasi ke URL di dasbornya.",
       next: "Isi PUBLIC_URL dengan alamat tempat gateway mencapai layanan ini.",
     },
     public_url_local: {
@@ -162,22 +166,24 @@ const INDONESIAN_TEXTS: DoctorTexts = {
       next: "Isi PUBLIC_URL dengan alamat https publik.",
     },
     public_url_unresolved: {
-      found: "Nama {host} tidak dapat diterjemahkan di host ini.",
-      next: "Periksa catatan DNS, juga dari jaringan lain: gateway membutuhkannya.",
+      found: "Nama {host} tidak dapat di-resolve dari host ini.",
+      next: "Periksa record DNS, juga dari jaringan lain: gateway membutuhkannya.",
     },
     public_url_unreachable: {
       found: "Host ini tidak dapat terhubung ke {host}: {problem}.",
       next: "Banyak jaringan tidak membiarkan host mencapai alamat publiknya sendiri. Jalankan " +
-        "dokter, atau buka {url}, dari jaringan lain.",
+        "Doctor, atau buka {url}, dari jaringan lain.",
     },
     public_url_ok: { found: "{url} menuju layanan ini, tanpa pengalihan.", next: null },
     certificate: {
       found: "Sertifikat {host} tidak valid: {problem}.",
-      next: "Perbarui atau perbaiki sertifikat proxy, termasuk sertifikat perantaranya.",
+      next:
+        "Perbarui atau perbaiki sertifikat proxy. Proxy juga harus mengirim sertifikat perantara.",
     },
     redirect: {
       found: "{url} dialihkan ke {location} (status {status}). Gateway tidak mengikutinya.",
-      next: "Isi PUBLIC_URL dengan alamat akhir, dan jangan alihkan apa pun di bawahnya.",
+      next:
+        "Isi PUBLIC_URL dengan alamat akhir, dan jangan alihkan jalur apa pun di bawahnya pada proxy.",
     },
     wrong_path: {
       found: "{url} merespons 404: proxy tidak meneruskan jalur ini, atau mengubahnya.",
@@ -209,36 +215,37 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     },
     headers_lost: {
       found: "Proxy menghapus atau mengubah header ini: {headers}.",
-      next: "Biarkan proxy meneruskan semua header permintaan.",
+      next: "Atur proxy agar meneruskan semua header permintaan.",
     },
     body_ok: { found: "Notifikasi sebesar {size} KiB tiba dengan lengkap.", next: null },
     body_limit: {
-      found: "Notifikasi sebesar {size} KiB ditolak di perjalanan ({problem}).",
+      found: "Notifikasi sebesar {size} KiB tidak sampai ke layanan ({problem}).",
       next: "Naikkan batas proxy, untuk nginx: client_max_body_size 1m.",
     },
-    stream_ok: { found: "Peristiwa langsung tiba.", next: null },
+    stream_ok: { found: "Event stream mengirim data tanpa jeda.", next: null },
     stream_buffered: {
-      found: "Aliran peristiwa terbuka, tetapi tidak ada yang tiba: proxy menahannya dulu.",
+      found: "Event stream terbuka, tetapi tidak ada yang tiba: proxy menahannya (buffering).",
       next: "Matikan buffering, untuk nginx: proxy_buffering off.",
     },
     stream_unauthorized: {
-      found: "Aliran peristiwa menolak kunci API: proxy menghapus header Authorization.",
-      next: "Biarkan proxy meneruskan header Authorization.",
+      found: "Event stream menolak API key: proxy menghapus header Authorization.",
+      next: "Atur proxy agar meneruskan header Authorization.",
     },
     dashboard_unused: { found: "Tidak ada yang memerlukan URL di dasbor.", next: null },
     dashboard_used: {
-      found: "Dipakai: {uses}. Gateway memberi tahu URL di dasbornya tentang itu.",
+      found: "Gateway mengirim notifikasi untuk ini ke URL di dasbornya: {uses}.",
       next: "Bandingkan URL notifikasi payment, recurring dan account di dasbor dengan {url}.",
     },
     webhooks_none: { found: "Tidak ada endpoint webhook.", next: null },
-    webhooks_ok: { found: "Semua {count} endpoint aktif menerima peristiwa uji.", next: null },
+    webhooks_ok: { found: "Semua {count} endpoint aktif menerima event uji.", next: null },
     webhooks_failing: {
-      found: "Endpoint yang tidak menerima peristiwa uji: {endpoints}.",
-      next: "Periksa penerimanya, lalu kirim peristiwa uji di konsol di bawah Webhook.",
+      found: "Endpoint yang tidak menerima event uji: {endpoints}.",
+      next: "Periksa penerimanya, lalu kirim event uji di menu Webhook pada konsol.",
     },
     webhooks_disabled: {
-      found: "Layanan menonaktifkan {count} endpoint yang gagal selama sehari.",
-      next: "Perbaiki penerimanya, dan aktifkan di konsol di bawah Webhook.",
+      found:
+        "Layanan menonaktifkan {count} endpoint karena gagal selama 24 jam atau merespons 410.",
+      next: "Perbaiki penerimanya, dan aktifkan di menu Webhook pada konsol.",
     },
     jobs_ok: { found: "Tidak ada pekerjaan yang menunggu, dan tidak ada yang gagal.", next: null },
     jobs_waiting: {
@@ -247,24 +254,24 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     },
     jobs_failed: {
       found: "Pekerjaan yang gagal: {count}.",
-      next: "Lihat di konsol di bawah Pekerjaan, perbaiki sebabnya, dan ulangi.",
+      next: "Lihat di menu Pekerjaan pada konsol, perbaiki sebabnya, dan ulangi.",
     },
     crons_ok: { found: "Semua tugas terjadwal berjalan tepat waktu.", next: null },
     crons_never: {
       found: "Belum ada tugas terjadwal yang berjalan.",
-      next: "Mulai layanan, tunggu dua menit, dan jalankan dokter lagi.",
+      next: "Jalankan layanan, tunggu dua menit, dan jalankan Doctor lagi.",
     },
     crons_overdue: {
       found: "Tugas terjadwal tidak berjalan: {tasks}.",
-      next: "Pastikan sebuah instans berjalan, dan cari tick_failed di lognya.",
+      next: "Pastikan sebuah instance berjalan, dan cari tick_failed di lognya.",
     },
     crons_failed: {
-      found: "Jalan terakhir tugas ini gagal: {tasks}.",
-      next: "Konsol menampilkan kesalahannya di bawah Pekerjaan, Jadwal.",
+      found: "Eksekusi terakhir tugas ini gagal: {tasks}.",
+      next: "Baca kesalahannya di menu Pekerjaan, Jadwal pada konsol, dan perbaiki sebabnya.",
     },
-    publisher_ok: { found: "Tidak ada peristiwa yang menunggu diterbitkan.", next: null },
+    publisher_ok: { found: "Tidak ada event yang menunggu dipublikasikan.", next: null },
     publisher_behind: {
-      found: "Peristiwa menunggu diterbitkan selama {seconds} detik.",
+      found: "Event menunggu dipublikasikan selama {seconds} detik.",
       next: "Pastikan layanan berjalan, dan cari event_publisher_failed di lognya.",
     },
     disk_ok: { found: "{free} GiB tersedia untuk basis data tertanam.", next: null },
@@ -283,20 +290,21 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     },
     backup_missing: {
       found: "Berkas BACKUP_TIME_FILE tidak ada atau tidak dapat dibaca.",
-      next: "Biarkan setiap pencadangan menyentuh berkas ini setelah berhasil.",
+      next: "Atur agar setiap pencadangan memperbarui waktu berkas ini (touch) setelah berhasil.",
     },
     backup_unknown: {
       found: "BACKUP_TIME_FILE tidak diisi, jadi waktu cadangan terakhir tidak diketahui.",
-      next: "Isi dengan berkas yang disentuh setiap pencadangan yang berhasil.",
+      next:
+        "Isi dengan berkas yang waktunya diperbarui (touch) oleh setiap pencadangan yang berhasil.",
     },
   },
 };
 
 export const DOCTOR_IN_INDONESIAN: typeof DOCTOR_IN_ENGLISH = {
-  title: "Dokter",
+  title: "Doctor",
   help:
-    "Memeriksa pengaturan, basis data, gateway, jalan dari luar ke layanan ini, dan pekerjaan " +
-    "di latar belakang. Dokter mengirim notifikasi uji ke PUBLIC_URL dan peristiwa uji ke setiap " +
+    "Memeriksa pengaturan, basis data, gateway, akses dari luar ke layanan ini, dan pekerjaan " +
+    "di latar belakang. Doctor mengirim notifikasi uji ke PUBLIC_URL dan event uji ke setiap " +
     "endpoint webhook. Ini memakan waktu hingga satu menit.",
   run: "Jalankan semua pemeriksaan",
   results: "Hasil",

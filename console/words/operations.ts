@@ -1,6 +1,6 @@
 /** The texts of the pages of events, webhooks, notifications, jobs, status and audit. */
 
-import type { SilenceCause } from "../../core/attention/silence.ts";
+import type { MissingReason } from "../../core/attention/missing_notifications.ts";
 import type { AuditView } from "../../core/audit/read.ts";
 import type { JobView } from "../../core/jobs/read.ts";
 import type { NotificationView } from "../../core/notifications/read.ts";
@@ -165,22 +165,25 @@ export const OPERATIONS_IN_ENGLISH = {
       paidLate: "Checkouts that were paid late",
       unrecognized: "Payments with an unknown gateway status",
     },
-    silence: {
+    missingNotifications: {
       title: "Notifications do not arrive",
       explanation: (missing: number, paid: number) =>
-        `The service found ${missing} of ${paid} paid payments of the last hour by asking the ` +
-        "gateway, minutes after the customer paid.",
+        paid === 0
+          ? "No payment was expected to be notified in the last hour, so the service cannot tell " +
+            "whether notifications arrive again."
+          : `The notifications of ${missing} of ${paid} payments in the last hour did not arrive. ` +
+            "The service found these payments minutes late, by asking the gateway.",
       since: "Since",
       lastNotification: "Last notification",
-      likelyCause: "Likely cause",
-      causes: {
+      likelyReason: "Likely reason",
+      reasons: {
         none_arrive: "No notification at all arrived in the last hour: the notification URL is " +
           "wrong, redirects or belongs to another service of the account, a firewall refuses the " +
           "gateway, or the certificate is not valid.",
         some_arrive: "Other notifications arrived: a part of the payments has another " +
           "notification URL, or a proxy refuses some notifications.",
-      } satisfies Record<SilenceCause, string>,
-      doctor: "Find the cause with the doctor",
+      } satisfies Record<MissingReason, string>,
+      doctor: "Find the reason with the doctor",
     },
     failures: "Last failed jobs",
     settings: "Settings",
@@ -352,22 +355,25 @@ export const OPERATIONS_IN_INDONESIAN: typeof OPERATIONS_IN_ENGLISH = {
       paidLate: "Checkout yang terlambat dibayar",
       unrecognized: "Pembayaran dengan status gateway yang tidak dikenal",
     },
-    silence: {
+    missingNotifications: {
       title: "Notifikasi tidak masuk",
       explanation: (missing, paid) =>
-        `Layanan menemukan ${missing} dari ${paid} pembayaran lunas dalam satu jam terakhir ` +
-        "dengan bertanya ke gateway, beberapa menit setelah pelanggan membayar.",
+        paid === 0
+          ? "Tidak ada pembayaran dalam satu jam terakhir, jadi layanan tidak tahu apakah " +
+            "notifikasi sudah masuk lagi."
+          : `Notifikasi untuk ${missing} dari ${paid} pembayaran dalam satu jam terakhir tidak ` +
+            "masuk. Layanan baru mengetahuinya beberapa menit kemudian dengan bertanya ke gateway.",
       since: "Sejak",
       lastNotification: "Notifikasi terakhir",
-      likelyCause: "Kemungkinan penyebab",
-      causes: {
+      likelyReason: "Kemungkinan penyebab",
+      reasons: {
         none_arrive: "Tidak ada notifikasi sama sekali dalam satu jam terakhir: URL notifikasi " +
           "salah, dialihkan, atau milik layanan lain dari akun yang sama, firewall menolak " +
           "gateway, atau sertifikat tidak berlaku.",
         some_arrive: "Notifikasi lain masuk: sebagian pembayaran memakai URL notifikasi lain, " +
           "atau proxy menolak sebagian notifikasi.",
       },
-      doctor: "Cari penyebabnya dengan doctor",
+      doctor: "Cari penyebabnya dengan Doctor",
     },
     failures: "Pekerjaan terakhir yang gagal",
     settings: "Pengaturan",

@@ -26,7 +26,7 @@ export const OVERVIEW_IN_ENGLISH = {
   orMore: "or more",
   reasons: {
     gatewayDown: "The gateway does not respond",
-    silence: "Notifications do not arrive",
+    missingNotifications: "Notifications do not arrive",
     challenged: "Card payments to review",
     unansweredPayments: "Payments with an unknown outcome",
     ownerlessPayments: "Paid payments without an owner",
@@ -66,7 +66,7 @@ export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
   orMore: "atau lebih",
   reasons: {
     gatewayDown: "Gateway tidak merespons",
-    silence: "Notifikasi tidak masuk",
+    missingNotifications: "Notifikasi tidak masuk",
     challenged: "Pembayaran kartu yang perlu ditinjau",
     unansweredPayments: "Pembayaran yang hasilnya belum diketahui",
     ownerlessPayments: "Pembayaran lunas tanpa pemilik",

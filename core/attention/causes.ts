@@ -13,7 +13,7 @@ import type { AttentionCause } from "../events/attention.ts";
 import { PENDING_AT_BANK } from "../payments/merge_refunds.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
-import { DOCTOR_PATH, isSilent, readSilence } from "./silence.ts";
+import { areMissing, DOCTOR_PATH, readMissingNotifications } from "./missing_notifications.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -36,7 +36,7 @@ export interface CauseTexts {
 export const CAUSES: Record<AttentionCause, CauseTexts> = {
   notifications_missing: {
     title: "Notifications of the gateway do not arrive",
-    next_step: "Run `deno task doctor` or open the page Doctor of the console: it names the cause.",
+    next_step: "Run `deno task doctor` or open the page Doctor of the console: it names the fault.",
     path: DOCTOR_PATH,
   },
   outcomes_unknown: {
@@ -105,8 +105,8 @@ export async function findCauses(
   const now = clock();
   const ago = (ms: number) => new Date(now - ms);
   const read = <T>(work: (sql: Sql) => Promise<T>) => database.query(work, "count attention");
-  const silence = await readSilence(service);
-  const isNowSilent = isSilent(silence, raised.has("notifications_missing"));
+  const missing = await readMissingNotifications(service);
+  const areNowMissing = areMissing(missing, raised.has("notifications_missing"));
   const counts = await read((sql) =>
     countAttention(sql, { createdBefore: ago(UNKNOWN_MS), paidSince: ownerlessSince(now) })
   );
@@ -118,7 +118,7 @@ export async function findCauses(
   const unrecognizedCount = Math.min(unrecognized.count, MAX_ATTENTION + 1);
   return {
     // While it lasts in a quiet hour, there is nothing to count.
-    notifications_missing: found(isNowSilent ? Math.max(1, silence.missing) : 0, silence.since),
+    notifications_missing: found(areNowMissing ? Math.max(1, missing.missing) : 0, missing.since),
     outcomes_unknown: found(Object.values(unknowns).reduce((sum, count) => sum + count, 0)),
     payments_ownerless: found(counts.ownerlessPayments),
     payments_unrecognized: found(unrecognizedCount),

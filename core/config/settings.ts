@@ -94,8 +94,9 @@ export const SETTINGS = z.object({
   ),
   SMTP_URL: setting(
     {
-      description: "Mail server for mails to staff and customers (secret): `smtps://`, or " +
-        "`smtp://` with STARTTLS, or without TLS on this machine; requires `MAIL_FROM`",
+      description:
+        "URL of the mail server (secret). `smtps://` uses TLS; `smtp://` requires STARTTLS, " +
+        "except for a server on this machine, which is used without TLS. Requires `MAIL_FROM`",
       default: "none: no mail is sent",
       example: "smtps://user:password@smtp.shop.example",
     },
@@ -113,8 +114,9 @@ export const SETTINGS = z.object({
   ),
   ATTENTION_EMAIL: setting(
     {
-      description: "Who gets a mail if something needs attention, and another one when it is " +
-        "over: up to 10 addresses, separated by commas",
+      description:
+        "Addresses that get a mail when something needs attention, and one when it is over " +
+        "(up to 10, separated by commas)",
       default: "none",
       example: "ops@shop.example",
     },
@@ -122,8 +124,9 @@ export const SETTINGS = z.object({
     parseAddresses,
   ),
   RECEIPT_EMAILS: booleanSetting({
-    description: "`true` sends customers whose email address is known a receipt when they have " +
-      "paid, and when money was refunded",
+    description:
+      "`true` sends a receipt after each payment and refund to customers whose email address is " +
+      "known",
     default: "`false`",
     example: "true",
   }),

@@ -21,7 +21,7 @@ const DEFAULT_PORTS: Record<SmtpEncryption, number> = { tls: 465, starttls: 587,
 
 export const SMTP_URL_PROBLEM =
   "must be smtps://user:password@host, or smtp:// for a server with " +
-  "STARTTLS, without path and query; write special characters of user and password as %40";
+  "STARTTLS, without path and query; percent-encode special characters in user and password, such as @ as %40";
 
 export function parseSmtpUrl(text: string): SmtpServer | undefined {
   const url = URL.parse(text);

@@ -48,7 +48,7 @@ export interface Examined extends Pick<Service, "clock" | "secrets" | "poster"> 
   publicUrl: string | null;
 }
 
-/** The checks run only with a database if they need one. */
+/** What a check gets if its `needs` contain `database`. */
 export type WithDatabase = Examined & {
   database: Service["database"];
   clockCheck: Service["clockCheck"];

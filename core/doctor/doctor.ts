@@ -44,7 +44,7 @@ const CHECKS: Check[] = [
   { name: "account", needs: ["database"], run: checkAccount },
   { name: "gateway", needs: [], run: checkGateway },
   { name: "methods", needs: ["gateway"], run: checkMethods },
-  // After the gateway's, whose response has the gateway's time.
+  // Runs after `gateway`, because it uses the time in that response.
   { name: "clock", needs: ["database"], run: checkClocks },
   { name: "public_url", needs: [], run: checkPublicUrl },
   { name: "notification", needs: ["writes", "public_url"], run: checkNotification },

@@ -21,7 +21,7 @@ import { problemText } from "./problem_text.ts";
 
 const TIMEOUT_MS = 15_000;
 
-/** Through a firewall that drops packets, nothing answers; then the others are not tested. */
+/** If a firewall drops packets, the request times out: then the checks that need it do not run. */
 export async function checkPublicUrl({ publicUrl, gateway }: Examined): Promise<Found> {
   if (publicUrl === null) return notTested("public_url_missing");
   if (isLocal(publicUrl) && !isLocal(gateway.baseUrl)) return warning("public_url_local");
@@ -108,7 +108,7 @@ async function sendSelfTest(
   return "found" in answer ? answer : { ...answer, orderId, fillerLength: payload.filler.length };
 }
 
-/** Null: the response is one of the service itself. */
+/** Null: the status alone does not show a fault of the proxy. */
 function explainStatus({ url, status, location }: Answer): Found | null {
   if (status >= 300 && status < 400) {
     return fault("redirect", { url, status, location: location ?? "" });

@@ -34,7 +34,7 @@ export interface FindingText {
 
 /** Those from `certificate` to `other_service` can be found by each request to `PUBLIC_URL`. */
 export const FINDINGS = {
-  blocked: { found: "It depends on the result of: {check}.", next: null },
+  blocked: { found: "Not run, because this check is not ok: {check}.", next: null },
   check_failed: {
     found: "The check itself failed: {problem}.",
     next: "Run the doctor again. If it fails again, report this text.",
@@ -45,7 +45,10 @@ export const FINDINGS = {
     next: "Correct the settings, and start the service again (docs/settings.md).",
   },
   keys_embedded: { found: "The sandbox of this machine is used. No money moves.", next: null },
-  keys_ok: { found: "The keys are for {environment}, and so is {host}.", next: null },
+  keys_ok: {
+    found: "GATEWAY_ENV is {environment}, and the keys and {host} do not contradict it.",
+    next: null,
+  },
   keys_wrong_host: {
     found: "GATEWAY_ENV is {environment}, but GATEWAY_BASE_URL leads to {host}.",
     next: "Remove GATEWAY_BASE_URL, or set it to the host of that environment.",
@@ -55,7 +58,7 @@ export const FINDINGS = {
     next: "Copy both keys from the same page of the gateway's dashboard.",
   },
   database_ok: {
-    found: "PostgreSQL {version} responds and has all migrations. It needs no extension.",
+    found: "PostgreSQL {version} responds and has all migrations.",
     next: null,
   },
   database_unreachable: {
@@ -80,7 +83,7 @@ export const FINDINGS = {
     found: "Connections lead through a pooler in {mode} mode, which the service supports.",
     next: null,
   },
-  pooling_unknown: { found: "The mode is not known here.", next: null },
+  pooling_unknown: { found: "The service cannot see whether a pooler is used.", next: null },
   replication_ok: {
     found: "The server is a primary. Connected standbys: {standbys}.",
     next: null,
@@ -114,7 +117,8 @@ export const FINDINGS = {
   },
   gateway_error: {
     found: "{host} responds with an error: {problem}.",
-    next: "If it stays, ask the gateway's support whether this host's address is allowed.",
+    next:
+      "If the error continues, ask the gateway's support whether this host's address is allowed.",
   },
   methods_ok: { found: "The account has: {methods}.", next: null },
   methods_none: {
@@ -122,7 +126,7 @@ export const FINDINGS = {
     next: "Activate payment methods in the gateway's dashboard.",
   },
   methods_unknown: {
-    found: "The gateway does not tell which methods the account has: {problem}.",
+    found: "The gateway does not say which methods the account has: {problem}.",
     next: "Look at the payment methods in the gateway's dashboard.",
   },
   clock_ok: { found: "The clocks agree (this host, the database, the gateway).", next: null },
@@ -139,7 +143,7 @@ export const FINDINGS = {
     next: "Synchronize the clock of this host, for example with NTP.",
   },
   public_url_missing: {
-    found: "PUBLIC_URL is not set, so the gateway notifies the URL in its dashboard.",
+    found: "PUBLIC_URL is not set, so the gateway sends notifications to the URL in its dashboard.",
     next: "Set PUBLIC_URL to the address under which the gateway reaches this service.",
   },
   public_url_local: {
@@ -158,11 +162,12 @@ export const FINDINGS = {
   public_url_ok: { found: "{url} leads to this service, without a redirect.", next: null },
   certificate: {
     found: "The certificate of {host} is not valid: {problem}.",
-    next: "Renew or correct the proxy's certificate. It must include the intermediate ones.",
+    next:
+      "Renew or correct the proxy's certificate. The proxy must also send the intermediate certificates.",
   },
   redirect: {
     found: "{url} redirects to {location} (status {status}). The gateway does not follow.",
-    next: "Set PUBLIC_URL to the final address, and let the proxy redirect nothing below it.",
+    next: "Set PUBLIC_URL to the final address, and redirect no path below it in the proxy.",
   },
   wrong_path: {
     found: "{url} responds with 404: the proxy does not forward this path, or changes it.",
@@ -198,12 +203,12 @@ export const FINDINGS = {
   },
   body_ok: { found: "A notification of {size} KiB arrived completely.", next: null },
   body_limit: {
-    found: "A notification of {size} KiB is refused on its way ({problem}).",
+    found: "A notification of {size} KiB does not reach the service ({problem}).",
     next: "Raise the proxy's limit, for nginx: client_max_body_size 1m.",
   },
-  stream_ok: { found: "Events arrive at once.", next: null },
+  stream_ok: { found: "The event stream sends data without delay.", next: null },
   stream_buffered: {
-    found: "The event stream opens, but nothing arrives: the proxy collects it first.",
+    found: "The event stream opens, but nothing arrives: the proxy buffers it.",
     next: "Turn buffering off, for nginx: proxy_buffering off.",
   },
   stream_unauthorized: {
@@ -212,7 +217,7 @@ export const FINDINGS = {
   },
   dashboard_unused: { found: "Nothing in use needs the URL in the dashboard.", next: null },
   dashboard_used: {
-    found: "In use: {uses}. The gateway notifies the URL in its dashboard about them.",
+    found: "The gateway sends notifications of these to the URLs in its dashboard: {uses}.",
     next:
       "Compare the payment, recurring and account notification URLs in the dashboard with {url}.",
   },
@@ -223,7 +228,7 @@ export const FINDINGS = {
     next: "Check the receiver, then send a test event in the console under Webhooks.",
   },
   webhooks_disabled: {
-    found: "The service has disabled {count} endpoints that failed for a day.",
+    found: "The service has disabled {count} endpoints that failed for 24 hours or returned 410.",
     next: "Repair their receivers, and enable them in the console under Webhooks.",
   },
   jobs_ok: { found: "No job waits for a worker, and none has failed.", next: null },
@@ -246,7 +251,7 @@ export const FINDINGS = {
   },
   crons_failed: {
     found: "The last run of these tasks failed: {tasks}.",
-    next: "The console shows the error under Jobs, Schedule.",
+    next: "Read the error in the console under Jobs, Schedule, and fix its cause.",
   },
   publisher_ok: { found: "No event waits to be published.", next: null },
   publisher_behind: {

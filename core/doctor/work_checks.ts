@@ -113,7 +113,7 @@ export function checkDisk({ config }: Examined): Found {
   return gib < LOW_GIB ? warning("disk_low", values) : ok("disk_ok", values);
 }
 
-/** A daily backup may start and take a little longer than the day before. */
+/** One day, and an hour because backups do not take equally long every day. */
 const MAX_BACKUP_HOURS = 25;
 
 export async function checkBackup({ config, clock }: Examined): Promise<Found> {

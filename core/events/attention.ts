@@ -49,14 +49,15 @@ export const AttentionSchema = z.object({
   }),
   title: z.string().openapi({
     description: "What is wrong, in English.",
-    example: "Notifications do not arrive",
+    example: "Notifications of the gateway do not arrive",
   }),
   next_step: z.string().openapi({
     description: "What to do about it, in English.",
-    example: "Run the doctor, which names the cause.",
+    example: "Run `deno task doctor` or open the page Doctor of the console: it names the fault.",
   }),
   count: z.int().min(0).openapi({
-    description: "How many payments, jobs or other records it is about. Most counts stop at 101. " +
+    description:
+      "How many payments, jobs or other records it is about. 101 means more than 100, for most causes. " +
       "0 with `attention_cleared`.",
     example: 12,
   }),
@@ -65,7 +66,7 @@ export const AttentionSchema = z.object({
     .nullable(),
   console_url: nullableText.openapi({
     description: "The page of the console that shows it; null without `PUBLIC_URL`.",
-    example: "https://pay.shop.example/console/status/",
+    example: "https://pay.shop.example/console/doctor/",
   }),
 }).openapi("Attention", { description: "A cause for attention." });
 

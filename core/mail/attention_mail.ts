@@ -12,17 +12,20 @@ export function attentionMail(
     ? [
       `${data.title}.`,
       "",
-      `Number: ${data.count}`,
+      `Affected: ${data.count}`,
       `Since: ${data.since}`,
       `What to do: ${data.next_step}`,
     ]
-    : [`No longer: ${data.title}.`, "", `Since: ${data.since}`, `Until: ${data.cleared_at}`];
+    : [`Resolved: ${data.title}.`, "", `Since: ${data.since}`, `Until: ${data.cleared_at}`];
   const ending = isRaised
-    ? ["", "You get one mail for each cause, and another one when it is over."]
+    ? [
+      "",
+      "You get one mail when this starts and one when it ends, not one for each payment or job.",
+    ]
     : [];
   return {
     to,
-    subject: `[payments] ${isRaised ? "Needs attention" : "Cleared"}: ${data.title}`,
+    subject: `[payments] ${isRaised ? "Needs attention" : "Resolved"}: ${data.title}`,
     text: [
       ...lines,
       ...data.console_url ? [`Console: ${data.console_url}`] : [],

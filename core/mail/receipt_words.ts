@@ -6,12 +6,12 @@ const INDONESIAN = {
   refundTitle: "Bukti pengembalian dana",
   greeting: (name: string) => name === "" ? "Halo," : `Halo ${name},`,
   paidText: "Pembayaran Anda sudah kami terima. Terima kasih.",
-  refundText: "Kami telah mengembalikan dana Anda. Bank atau dompet Anda dapat memerlukan " +
-    "beberapa hari untuk menampilkannya.",
+  refundText: "Kami telah mengirim pengembalian dana kepada Anda. Mungkin perlu beberapa hari " +
+    "sampai dana terlihat di rekening bank atau e-wallet Anda.",
   merchant: "Toko",
   order: "Nomor pesanan",
   paid: "Jumlah dibayar",
-  refunded: "Jumlah dikembalikan sejauh ini",
+  refunded: "Total dana yang sudah dikembalikan",
   time: "Waktu",
 };
 
@@ -21,7 +21,8 @@ const ENGLISH: typeof INDONESIAN = {
   refundTitle: "Refund receipt",
   greeting: (name) => name === "" ? "Hello," : `Hello ${name},`,
   paidText: "We have received your payment. Thank you.",
-  refundText: "We have refunded your money. Your bank or wallet can take some days to show it.",
+  refundText: "We have sent you a refund. It may take a few days to appear in your bank account " +
+    "or e-wallet.",
   merchant: "Shop",
   order: "Order",
   paid: "Amount paid",

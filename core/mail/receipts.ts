@@ -63,8 +63,8 @@ function buildReceipt(
     ...merchant ? [[words.merchant, merchant] satisfies Receipt["facts"][number]] : [],
     [words.order, data.order_id],
     ...data.items.map(({ name, price, quantity }): Receipt["facts"][number] => [
-      `${quantity} × ${name}`,
-      rupiah(price),
+      name,
+      `${quantity} × ${rupiah(price)}`,
     ]),
     [words.paid, paid],
     ...isRefund

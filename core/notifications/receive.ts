@@ -68,7 +68,7 @@ export async function receiveNotification(
   return applied ?? await confirmInTime(service, notification);
 }
 
-/** Asks the gateway nothing, and counts nowhere. */
+/** Only stores it: no request to the gateway, no metrics. */
 async function recordSelfTest(
   { database }: Service,
   received: GatewayNotification,

@@ -1,4 +1,4 @@
-/** Sends mail over SMTP. The library is loaded with the first mail, because most send none. */
+/** Sends mail over SMTP. The library is loaded with the first mail, because most services send none. */
 
 import type { Transporter } from "nodemailer";
 import type { MailConfig } from "../config/config.ts";
@@ -9,7 +9,7 @@ export interface Mail {
   subject: string;
   text: string;
   html?: string;
-  /** Repeated copies of a mail have the same one, by which mail programs recognize them. */
+  /** The same for every copy of a mail, so that mail programs can deduplicate. */
   id: string;
 }
 
@@ -110,7 +110,7 @@ function toMailError(thrown: unknown): MailError {
   const problem = PROBLEMS[code ?? ""] ?? "The mail could not be sent";
   const answer = responseCode ? ` (${responseCode})` : "";
   const isPermanent = responseCode !== undefined && responseCode >= 500;
-  // Without a response, the library itself refuses an address that is none.
+  // Without a response of the server, the library itself refused an invalid address.
   const isRefused = code === "EENVELOPE" &&
     (command === "RCPT TO" ? isPermanent : responseCode === undefined);
   return new MailError(problem + answer, isRefused);

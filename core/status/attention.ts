@@ -18,7 +18,7 @@ export { MAX_ATTENTION };
 /** A count above `MAX_ATTENTION` means "`MAX_ATTENTION` or more". */
 export interface Attention extends AttentionCounts {
   /** Whether notifications do not arrive. */
-  isSilent: boolean;
+  areMissing: boolean;
   /** The circuit breaker of this instance. */
   gateway: BreakerState;
   /** Newest first. */
@@ -44,10 +44,10 @@ export async function readAttention(service: Service, caller: Caller): Promise<A
     (sql) => listDifferingReports(sql, since),
     "list differing reports",
   );
-  const { silence } = await readRaised(service);
+  const { missingNotifications } = await readRaised(service);
   return {
     ...counts,
-    isSilent: silence.isSilent,
+    areMissing: missingNotifications.areMissing,
     gateway: gateway.breakerState(),
     differingReports,
   };

@@ -130,9 +130,9 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
     ["paidTwice", workload.checkouts.paid_twice, {}],
     ["paidLate", workload.checkouts.paid_late, {}],
     ["unrecognized", workload.unrecognized.count, {}],
-    ["silent", workload.silence.isSilent ? 1 : 0, {}],
-    ["expectedNotifications", workload.silence.paid, {}],
-    ["missingNotifications", workload.silence.missing, {}],
+    ["missingDetected", workload.missingNotifications.areMissing ? 1 : 0, {}],
+    ["expectedNotifications", workload.missingNotifications.paid, {}],
+    ["missingNotifications", workload.missingNotifications.missing, {}],
     ...ATTENTION_CAUSES.map((cause): Observation => [
       "attention",
       workload.attention.some((each) => each.cause === cause) ? 1 : 0,

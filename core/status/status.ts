@@ -5,7 +5,7 @@
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { consoleUrl } from "../attention/check_attention.ts";
-import { DOCTOR_PATH, type SilenceCause } from "../attention/silence.ts";
+import { DOCTOR_PATH, type MissingReason } from "../attention/missing_notifications.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { Service } from "../service.ts";
 import { type ClockState, isAccurate } from "../time/clock_check.ts";
@@ -49,17 +49,17 @@ export interface StatusView {
     payments: number;
     examples: { payment_id: string; gateway_status: string }[];
   };
-  silence: SilenceView;
+  missing_notifications: MissingNotificationsView;
   attention: { cause: AttentionCause; since: string }[];
 }
 
-export interface SilenceView {
-  is_silent: boolean;
+export interface MissingNotificationsView {
+  is_detected: boolean;
   since: string | null;
   paid_payments: number;
   without_notification: number;
   last_notification_at: string | null;
-  likely_cause: SilenceCause | null;
+  likely_reason: MissingReason | null;
   doctor_url: string | null;
 }
 
@@ -136,7 +136,7 @@ export async function readStatus(
       payments: workload.unrecognized.count,
       examples: workload.unrecognized.examples,
     },
-    silence: viewSilence(service, workload),
+    missing_notifications: viewMissingNotifications(service, workload),
     attention: workload.attention.map(({ cause, since }) => ({
       cause: cause as AttentionCause,
       since: since.toISOString(),
@@ -144,16 +144,19 @@ export async function readStatus(
   };
 }
 
-function viewSilence(service: Service, { silence }: Workload): SilenceView {
-  const { isSilent, since, paid, missing, lastNotification, likelyCause } = silence;
+function viewMissingNotifications(
+  service: Service,
+  { missingNotifications }: Workload,
+): MissingNotificationsView {
+  const { areMissing, since, paid, missing, lastNotification, likelyReason } = missingNotifications;
   return {
-    is_silent: isSilent,
-    since: isSilent ? since?.toISOString() ?? null : null,
+    is_detected: areMissing,
+    since: areMissing ? since?.toISOString() ?? null : null,
     paid_payments: paid,
     without_notification: missing,
     last_notification_at: lastNotification?.toISOString() ?? null,
-    likely_cause: isSilent ? likelyCause : null,
-    doctor_url: isSilent ? consoleUrl(service, DOCTOR_PATH) : null,
+    likely_reason: areMissing ? likelyReason : null,
+    doctor_url: areMissing ? consoleUrl(service, DOCTOR_PATH) : null,
   };
 }
 

@@ -26,7 +26,11 @@ import {
 } from "../../db/reports/status.ts";
 import type { Waiting } from "../../db/records/waiting.ts";
 import { type GatewayAttention, listCauses } from "../../db/reports/attention_causes.ts";
-import { isSilent, readSilence, type Silence } from "../attention/silence.ts";
+import {
+  areMissing,
+  type ExplainedMissing,
+  readMissingNotifications,
+} from "../attention/missing_notifications.ts";
 import { alertsSince } from "../checkouts/read.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
@@ -55,7 +59,7 @@ export interface Workload {
   /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
   /** The paid payments of the last hour, and how many of their notifications did not arrive. */
-  silence: Silence & { isSilent: boolean };
+  missingNotifications: ExplainedMissing & { areMissing: boolean };
   /** The causes for attention that are raised. */
   attention: RaisedAttention[];
 }
@@ -90,18 +94,18 @@ export async function readWorkload(
 /** What is raised, and whether notifications do not arrive. */
 export async function readRaised(
   service: Pick<Service, "database" | "clock">,
-): Promise<Pick<Workload, "attention" | "silence">> {
+): Promise<Pick<Workload, "attention" | "missingNotifications">> {
   const causes = await service.database.query(listCauses, "read status");
   const raised = causes.filter((each): each is RaisedAttention => each.since !== null);
-  const silence = await readSilence(service);
+  const found = await readMissingNotifications(service);
   const stored = raised.find(({ cause }) => cause === "notifications_missing");
   return {
     attention: raised,
-    silence: {
-      ...silence,
-      isSilent: isSilent(silence, stored !== undefined),
-      // The window may have begun later than the silence.
-      since: stored?.since ?? silence.since,
+    missingNotifications: {
+      ...found,
+      areMissing: areMissing(found, stored !== undefined),
+      // The window may have begun later than the problem.
+      since: stored?.since ?? found.since,
     },
   };
 }

@@ -166,14 +166,17 @@ const SHARED_GAUGES = {
     "notifications.failed",
     "Notifications that the service gave up confirming with the gateway",
   ),
-  silent: createGauge("notifications.silent", "1 if notifications do not arrive, else 0"),
+  missingDetected: createGauge(
+    "notifications.missing_detected",
+    "1 if notifications do not arrive, else 0",
+  ),
   expectedNotifications: createGauge(
     "notifications.expected",
-    "Payments of the last hour of which the gateway had to notify the service that they are paid",
+    "Payments of the last hour for which the service expected a notification",
   ),
   missingNotifications: createGauge(
     "notifications.missing",
-    "Those of the expected notifications that did not arrive",
+    "Expected notifications that did not arrive",
   ),
   attention: createGauge("attention", "1 if the cause needs attention, else 0"),
   unanswered: createGauge("unanswered", "Requests to the gateway whose outcome is unknown"),

@@ -108,7 +108,8 @@ async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promis
 /** The order ids of the doctor's self-tests begin with it (`core/notifications/self_test.ts`). */
 export const SELF_TEST_PREFIX = "doctor:";
 
-const SELF_TEST_ORDER = /^doctor:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** PostgreSQL reads the pattern in the same way. */
+export const SELF_TEST_ORDER = /^doctor:[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 export function isSelfTestOrder(orderId: string): boolean {
   return SELF_TEST_ORDER.test(orderId);
@@ -151,7 +152,7 @@ export async function listNotifications(
     table: "notifications",
     columns: columnNames(NOTIFICATION_COLUMNS),
     conditions: sql`(${status}::text[] is null or record.status = any(${status}))
-      and not starts_with(record.order_id, ${SELF_TEST_PREFIX})`,
+      and record.order_id !~ ${SELF_TEST_ORDER.source}`,
     limit: filter.limit,
   });
 }

@@ -37,7 +37,7 @@ export async function listDeniedTables(sql: Sql): Promise<string[]> {
 export interface DashboardUses {
   invoices: boolean;
   subscriptions: boolean;
-  /** GoPay payments by a linked account. */
+  /** True if a GoPay subscription exists: it charges a linked account. */
   linked_accounts: boolean;
 }
 

@@ -102,7 +102,7 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
     "deliveries wait until it is enabled again.",
   attention_raised: "Something needs the attention of staff, such as notifications that do not " +
     "arrive. Happens once per cause, until it is cleared.",
-  attention_cleared: "What was raised no longer needs attention.",
+  attention_cleared: "The problem of an earlier `attention_raised` is over.",
   webhook_endpoint_tested: "The endpoint is being tested.",
 };
 

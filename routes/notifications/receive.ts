@@ -97,7 +97,7 @@ export function createReceiveRoute(
   return router;
 }
 
-/** Of a self-test of the doctor, what it found is stored instead of what it sent. */
+/** For a self-test, stores which headers were lost, and the size of the body, instead of it. */
 function forStorage(received: SignedNotification, headers: Headers): SignedNotification {
   if (!isSelfTestOrder(received.orderId)) return received;
   return { ...received, payload: withoutFiller(received.payload, headers) };

@@ -49,13 +49,13 @@ export const STATUSES = {
       checkouts: { paid_twice: 0, paid_late: 0 },
       load: { event_loop_delay_ms: 4, rejected_requests: 0 },
       unrecognized: { payments: 0, examples: [] },
-      silence: {
-        is_silent: false,
+      missing_notifications: {
+        is_detected: false,
         since: null,
         paid_payments: 42,
         without_notification: 1,
         last_notification_at: "2026-03-05T04:11:52.430Z",
-        likely_cause: null,
+        likely_reason: null,
         doctor_url: null,
       },
       attention: [{ cause: "jobs_failed", since: "2026-03-05T02:48:00.020Z" }],

@@ -1,7 +1,7 @@
 /** Response schemas of the service status, and the gateway state that readiness shows as well. */
 
 import { z } from "@hono/zod-openapi";
-import { MIN_PAID, SILENCE_CAUSES } from "../../core/attention/silence.ts";
+import { MIN_PAID, MISSING_REASONS } from "../../core/attention/missing_notifications.ts";
 import { AttentionCauseSchema } from "../../core/events/attention.ts";
 import { MAX_SKEW_MS } from "../../core/time/clock_check.ts";
 import { MAX_DELAY_MS } from "../../core/status/load.ts";
@@ -216,25 +216,27 @@ export const StatusSchema = z.object({
       "Payments whose status at the gateway is one that the service does not know. They " +
       "keep their last known status, and are checked until the gateway reports a known one.",
   }),
-  silence: z.object({
-    is_silent: z.boolean().openapi({
-      description: "Whether notifications do not arrive: in the last hour the service found at " +
-        `least half of the paid payments by asking the gateway. With fewer than ${MIN_PAID} paid ` +
-        "payments in the hour, nothing changes, except that an hour in which every notification " +
-        "arrived ends the silence.",
+  missing_notifications: z.object({
+    is_detected: z.boolean().openapi({
+      description:
+        "True if half or more of the notifications that were expected in the last hour did " +
+        `not arrive. With fewer than ${MIN_PAID} expected, it does not become true, and becomes ` +
+        "false only after an hour with payments in which every notification arrived.",
       example: false,
     }),
-    since: timestamp("When the first of these payments was found paid.").nullable().openapi({
+    since: timestamp(
+      "When the service first found a payment paid whose notification did not arrive; null if " +
+        "notifications arrive.",
+    ).nullable().openapi({
       example: null,
     }),
     paid_payments: count(
-      "Payments of the last hour of which the gateway had to notify the service that they are " +
-        "paid. At most the newest 500 of each payment type, without those of the last minute.",
+      "Payments of the last hour for which the service expected a notification. At most the newest 500 of each payment type, without those of the last minute.",
       42,
     ),
     without_notification: count("Those of them whose notification did not arrive."),
     last_notification_at: timestamp("When the gateway's last notification arrived.").nullable(),
-    likely_cause: z.union([z.enum(SILENCE_CAUSES), z.null()]).openapi({
+    likely_reason: z.union([z.enum(MISSING_REASONS), z.null()]).openapi({
       description: [
         "- `none_arrive`: no notification at all arrived in the last hour: the notification URL is " +
         "wrong, redirects or belongs to another service, a firewall refuses the gateway, or the " +
@@ -253,7 +255,7 @@ export const StatusSchema = z.object({
   }).openapi({ description: "Whether the gateway's notifications arrive." }),
   attention: z.array(z.object({
     cause: AttentionCauseSchema,
-    since: timestamp("Since when."),
+    since: timestamp("When it started."),
   })).openapi({
     description: "What needs the attention of staff, as in the events `attention_raised` and " +
       "`attention_cleared`. Checked every minute.",

@@ -161,7 +161,7 @@ Deno.test("attention: an endpoint that fails for less than half an hour, and a f
   assert.deepEqual(await checkAttention(app.service), { raised: [], cleared: [] });
 });
 
-Deno.test("attention: webhook endpoints and the events of staff get it, users do not", async () => {
+Deno.test("attention: its events are delivered to webhook endpoints and staff, not to other users", async () => {
   const clock = manualClock();
   await using receiver = openWebhookReceiver();
   await using payments = await openPayments({

@@ -137,7 +137,7 @@ Deno.test({
 interface Plant {
   /** Returns the changed response. */
   change(body: Json): Response | Json;
-  /** The step, and for each difference: member, gateway, assumed, is_read. */
+  /** The step, and for each difference: member, gateway, assumed, affects_client. */
   step: string;
   found: [string, string, string, boolean][];
 }
@@ -294,11 +294,11 @@ Deno.test("verify-gateway: names exactly the planted differences and exits with 
   const { steps, summary, assumptions } = JSON.parse(stdout);
   const found = steps.filter(({ result }: Json) => result === "differs").map((each: Json) => [
     each.step,
-    each.differences.map(({ member, gateway, assumed, is_read }: Json) => [
+    each.differences.map(({ member, gateway, assumed, affects_client }: Json) => [
       member,
       gateway,
       assumed,
-      is_read,
+      affects_client,
     ]),
   ]);
   assert.deepEqual(found, Object.values(PLANTS).map(({ step, found }) => [step, found]));

@@ -5,7 +5,7 @@ import { newPayment } from "../../core/payments/new_payment.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { countCheckouts } from "../../db/reports/checkout_stats.ts";
 import { countAttention, countLastingUnknowns } from "../../db/reports/attention.ts";
-import { findMissingNotifications } from "../../db/reports/silence.ts";
+import { findMissingNotifications } from "../../db/reports/missing_notifications.ts";
 import { listAuditEntries, scanCharges } from "../../db/reports/audit.ts";
 import { type Database, openDatabase, type Sql } from "../../db/connection/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/events/positions.ts";

@@ -36,7 +36,7 @@ Deno.test("doctor: a wrong clock of this host is a warning, one of the database 
 });
 
 Deno.test({
-  name: "doctor: says in which mode a connection pooler is, and which one cannot be used",
+  name: "doctor: names the mode of a connection pooler, and a mode that cannot be used is a fault",
   ignore: !await hasPgBouncer(),
   async fn() {
     const databaseUrl = await createDatabase({ isNew: true });

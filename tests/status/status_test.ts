@@ -112,13 +112,13 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     ownerless: { paid_payments: 0 },
     checkouts: { paid_twice: 0, paid_late: 0 },
     unrecognized: { payments: 0, examples: [] },
-    silence: {
-      is_silent: false,
+    missing_notifications: {
+      is_detected: false,
       since: null,
       paid_payments: 0,
       without_notification: 0,
       last_notification_at: null,
-      likely_cause: null,
+      likely_reason: null,
       doctor_url: null,
     },
     attention: [],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isSilent } from "../../core/attention/silence.ts";
-import { findMissingNotifications } from "../../db/reports/silence.ts";
+import { areMissing } from "../../core/attention/missing_notifications.ts";
+import { findMissingNotifications } from "../../db/reports/missing_notifications.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openStaff } from "../support/console/browsing.ts";
 import { runSql } from "../support/database/database.ts";
@@ -13,10 +13,10 @@ const MINUTE_MS = 60_000;
 /** Nothing listens there, so the sandbox's notifications do not arrive. */
 const PUBLIC_URL = "http://127.0.0.1:2";
 
-async function silenceOf({ app, get }: TestPayments) {
+async function missingOf({ app, get }: TestPayments) {
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const response = await get("/status/", staff);
-  return StatusSchema.parse(await response.json()).silence;
+  return StatusSchema.parse(await response.json()).missing_notifications;
 }
 
 /** Charges and pays this many payments, in parallel. */
@@ -37,34 +37,34 @@ async function attentionEvents(day: SimulatedDay): Promise<string[]> {
   return events.map(({ name, data }) => `${name} ${data.cause}`);
 }
 
-Deno.test("silence: the notifications of 200 payments are cut, it is noticed within the hour and cleared after the repair", async () => {
+Deno.test("missing notifications: raise an alert within an hour after delivery stops, which ends after delivery works again", async () => {
   await using day = await openSimulatedDay();
   await payMany(day, 200);
   let minutes = 0;
-  for (; minutes < 60 && !(await silenceOf(day)).is_silent; minutes++) await day.tick();
-  const silence = await silenceOf(day);
-  assert.ok(silence.is_silent, `not noticed in ${minutes} minutes`);
-  assert.equal(silence.without_notification, silence.paid_payments);
-  assert.ok(silence.paid_payments >= 10);
-  assert.equal(silence.likely_cause, "none_arrive");
-  assert.equal(silence.last_notification_at, null);
-  assert.ok(Date.parse(silence.since!) <= day.app.service.clock());
+  for (; minutes < 60 && !(await missingOf(day)).is_detected; minutes++) await day.tick();
+  const missing = await missingOf(day);
+  assert.ok(missing.is_detected, `not noticed in ${minutes} minutes`);
+  assert.equal(missing.without_notification, missing.paid_payments);
+  assert.ok(missing.paid_payments >= 10);
+  assert.equal(missing.likely_reason, "none_arrive");
+  assert.equal(missing.last_notification_at, null);
+  assert.ok(Date.parse(missing.since!) <= day.app.service.clock());
   await day.tick();
   assert.deepEqual(await attentionEvents(day), ["attention_raised notifications_missing"]);
 
-  // In a quiet hour the service learns nothing, so the silence lasts.
+  // In a quiet hour the service learns nothing, so the alert lasts.
   await day.advance(2 * 3_600);
   await day.tickMinutes(2);
-  const quiet = await silenceOf(day);
-  assert.deepEqual([quiet.is_silent, quiet.paid_payments], [true, 0]);
-  assert.equal(quiet.since, silence.since);
+  const quiet = await missingOf(day);
+  assert.deepEqual([quiet.is_detected, quiet.paid_payments], [true, 0]);
+  assert.equal(quiet.since, missing.since);
 
   day.delivery = "signed";
   await payMany(day, 20);
   await day.tickMinutes(3);
-  const repaired = await silenceOf(day);
+  const repaired = await missingOf(day);
   assert.deepEqual([repaired.paid_payments, repaired.without_notification], [20, 0]);
-  assert.deepEqual([repaired.is_silent, repaired.since, repaired.likely_cause], [
+  assert.deepEqual([repaired.is_detected, repaired.since, repaired.likely_reason], [
     false,
     null,
     null,
@@ -75,23 +75,23 @@ Deno.test("silence: the notifications of 200 payments are cut, it is noticed wit
   ]);
 });
 
-Deno.test("silence: the alarm needs ten paid payments and half of their notifications missing", () => {
+Deno.test("missing notifications: an alert needs ten paid payments and half of their notifications missing", () => {
   const found = (paid: number, missing: number) => ({
     paid,
     missing,
     since: null,
     lastNotification: null,
   });
-  assert.equal(isSilent(found(9, 9), false), false);
-  assert.equal(isSilent(found(10, 4), false), false);
-  assert.equal(isSilent(found(10, 5), false), true);
-  assert.equal(isSilent(found(10, 4), true), false);
-  assert.equal(isSilent(found(0, 0), true), true);
-  assert.equal(isSilent(found(3, 1), true), true);
-  assert.equal(isSilent(found(3, 0), true), false);
+  assert.equal(areMissing(found(9, 9), false), false);
+  assert.equal(areMissing(found(10, 4), false), false);
+  assert.equal(areMissing(found(10, 5), false), true);
+  assert.equal(areMissing(found(10, 4), true), false);
+  assert.equal(areMissing(found(0, 0), true), true);
+  assert.equal(areMissing(found(3, 1), true), true);
+  assert.equal(areMissing(found(3, 0), true), false);
 });
 
-Deno.test("silence: a payment counts by how it became paid, and not if its notification arrived later", async () => {
+Deno.test("missing notifications: a payment counts by how it became paid, and not if its notification arrived later", async () => {
   const clock = manualClock();
   await using payments = await openPayments({ now: clock.now });
   const asked = await payments.paid("gopay");
@@ -134,16 +134,16 @@ async function insertNotification(
   );
 }
 
-Deno.test("silence: the console says that notifications do not arrive, since when, and links to the doctor", async () => {
+Deno.test("missing notifications: the console says that they do not arrive, since when, and links to the doctor", async () => {
   const clock = manualClock();
   await using payments = await openPayments({ now: clock.now, env: { PUBLIC_URL } });
   for (let count = 0; count < 10; count++) await payments.paid("gopay");
   clock.advance(2 * MINUTE_MS);
-  assert.equal((await silenceOf(payments)).doctor_url, `${PUBLIC_URL}/console/doctor/`);
+  assert.equal((await missingOf(payments)).doctor_url, `${PUBLIC_URL}/console/doctor/`);
   const staff = await openStaff(payments);
   assert.match((await staff.open("/console/")).html, /Notifications do not arrive/);
   const { html } = await staff.open("/console/status/");
-  assert.match(html, /found 10 of 10 paid payments of the last hour/);
+  assert.match(html, /notifications of 10 of 10 payments in the last hour did not arrive/);
   assert.match(html, /<dt>Since<\/dt><dd><time/);
   assert.match(html, /No notification at all arrived in the last hour/);
   assert.match(html, /href="\/console\/doctor\/"/);

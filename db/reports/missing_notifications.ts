@@ -5,7 +5,7 @@
  */
 
 import type { Sql } from "../connection/database.ts";
-import { SELF_TEST_PREFIX } from "../payments/notifications.ts";
+import { SELF_TEST_ORDER } from "../payments/notifications.ts";
 import { paymentOf } from "../payments/statements.ts";
 import { firstColumnIs } from "../records/list_walk.ts";
 import { RECOUNT } from "../records/records.ts";
@@ -78,7 +78,7 @@ export async function findMissingNotifications(
       (select max(created_at) from (
         select order_id, created_at from gateway.notifications
         order by id desc limit ${MAX_NOTIFICATIONS}
-      ) newest where not starts_with(order_id, ${SELF_TEST_PREFIX})) as "lastNotification"
+      ) newest where order_id !~ ${SELF_TEST_ORDER.source}) as "lastNotification"
     from expected`;
   return found;
 }
