@@ -17,8 +17,8 @@ import { areMissing, DOCTOR_PATH, readMissingNotifications } from "./missing_not
 
 const MINUTE_MS = 60_000;
 
-/** Most unknown outcomes are known after a minute, without any help. */
-const UNKNOWN_MS = 15 * MINUTE_MS;
+/** After 15 minutes a charge that the gateway does not know has failed, so its outcome is known. */
+const UNKNOWN_MS = 20 * MINUTE_MS;
 
 /** An endpoint may be down while it is updated. */
 const FAILING_MS = 30 * MINUTE_MS;

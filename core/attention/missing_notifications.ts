@@ -22,6 +22,9 @@ export const MIN_PAID = 10;
 /** From this share of payments on, notifications count as not arriving. */
 const MIN_SHARE = 0.5;
 
+/** An alert ends below this share: a share close to a half must not raise it every minute. */
+const END_SHARE = 0.2;
+
 /**
  * `none_arrive`: no notification at all arrived in the last hour. `some_arrive`: others did, so the
  * gateway reaches the service with a part of its notifications.
@@ -57,6 +60,6 @@ export async function readMissingNotifications(
  * night does not end the alarm, but an hour in which every notification arrived does.
  */
 export function areMissing({ paid, missing }: MissingNotifications, wereMissing: boolean): boolean {
-  if (paid >= MIN_PAID) return missing >= paid * MIN_SHARE;
+  if (paid >= MIN_PAID) return missing >= paid * (wereMissing ? END_SHARE : MIN_SHARE);
   return wereMissing && (paid === 0 || missing > 0);
 }

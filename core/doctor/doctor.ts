@@ -49,7 +49,8 @@ const CHECKS: Check[] = [
   { name: "public_url", needs: [], run: checkPublicUrl },
   { name: "notification", needs: ["writes", "public_url"], run: checkNotification },
   { name: "body_size", needs: ["notification"], run: checkBodySize },
-  { name: "stream", needs: ["writes", "public_url"], run: checkStream },
+  // Only to this installation, because a key of its database is sent.
+  { name: "stream", needs: ["notification"], run: checkStream },
   { name: "dashboard_url", needs: ["database"], run: checkDashboardUrl },
   { name: "webhooks", needs: ["database"], run: checkWebhooks },
   { name: "jobs", needs: ["database"], run: checkJobs },

@@ -23,7 +23,7 @@ export const AttentionCauseSchema = z.enum(ATTENTION_CAUSES).openapi("AttentionC
   description: [
     "- `notifications_missing`: the service found at least half of the payments of the last hour " +
     "paid by asking the gateway; their notifications did not arrive",
-    "- `outcomes_unknown`: the gateway has not said for 15 minutes or more whether it executed a " +
+    "- `outcomes_unknown`: the gateway has not said for 20 minutes or more whether it executed a " +
     "charge, a refund, or a request about an invoice or a subscription",
     "- `payments_ownerless`: paid payments belong to no user, invoice or subscription",
     "- `payments_unrecognized`: the gateway reports a status that the service does not know",

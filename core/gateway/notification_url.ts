@@ -7,12 +7,12 @@ export const NOTIFICATION_PATH = "/notification/";
 
 /**
  * The URL that a charge names; null: the gateway uses the one in its dashboard. An address of this
- * machine is named only to a gateway on this machine, because another could not reach it.
+ * machine is named only to a gateway on this machine, because another could not reach it. A gateway
+ * on this machine is a sandbox, and sends nothing to the outside.
  */
 export function notificationUrl(publicUrl: string | null, gatewayUrl: string): string | null {
   if (publicUrl === null) return null;
-  const isReachable = !isLocal(publicUrl) || isLocal(gatewayUrl);
-  return isReachable ? publicUrl + NOTIFICATION_PATH : null;
+  return isLocal(publicUrl) === isLocal(gatewayUrl) ? publicUrl + NOTIFICATION_PATH : null;
 }
 
 /** Whether the URL is an address of this machine. */

@@ -31,7 +31,7 @@ const ORDER_WAIT_MS = 1_000;
 const OTHER_INSTANCE_RETRY_MS = 10_000;
 
 export interface DeliverOptions {
-  /** How long a handler may take for one event. */
+  /** How long a handler may take for one event, unless it has its own limit. */
   limitMs?: number;
 }
 
@@ -42,15 +42,17 @@ export function createDeliveryTasks(
 ) {
   const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownHandlerTask(service) };
   for (const registered of handlers) {
-    tasks[registered.task] = deliveryTask(service, registered, limitMs);
+    tasks[registered.task] = deliveryTask(service, {
+      ...registered,
+      limitMs: registered.limitMs ?? limitMs,
+    });
   }
   return tasks satisfies Tasks;
 }
 
 function deliveryTask(
   service: Service,
-  { task, names, handler }: RegisteredHandler,
-  limitMs: number,
+  { task, names, handler, limitMs }: RegisteredHandler & { limitMs: number },
 ): Task {
   /** The event to deliver, and the one after it. */
   async function readNext(job: GatewayJob): Promise<GatewayEvent[]> {

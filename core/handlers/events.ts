@@ -64,6 +64,8 @@ export interface HandlerOptions {
    * because deliveries are stored under it. Default: the names of its events.
    */
   as?: string;
+  /** How long the handler may take for one event, in milliseconds. Default: 30 seconds. */
+  limitMs?: number;
 }
 
 export interface Events extends EventHandlers {
@@ -85,6 +87,7 @@ export interface RegisteredHandler {
   task: string;
   names: readonly EventName[];
   handler: EventHandler;
+  limitMs?: number;
 }
 
 const NAME = /^[\w.-]{1,100}$/;
@@ -108,7 +111,8 @@ export function createEvents(): Events {
       if (handlers.some((other) => other.task === task)) {
         throw new Error(`A handler "${name}" exists already: set another name with \`as\``);
       }
-      handlers.push({ task, names, handler: handler as EventHandler });
+      const { limitMs } = options;
+      handlers.push({ task, names, handler: handler as EventHandler, limitMs });
     },
     tasksFor: (eventName) =>
       handlers.filter(({ names }) => names.some((name) => name === eventName))

@@ -5,7 +5,7 @@
 
 import type { MailConfig } from "../config/config.ts";
 import type { Events } from "../handlers/events.ts";
-import { type Mailer, MailError } from "../posting/mailer.ts";
+import { MAIL_LIMIT_MS, type Mailer, MailError } from "../posting/mailer.ts";
 import type { Service } from "../service.ts";
 import { attentionMail } from "./attention_mail.ts";
 import { receiptOf } from "./receipts.ts";
@@ -23,8 +23,12 @@ export function addMailHandlers(
   if (attentionTo.length > 0) {
     events.on(
       ["attention_raised", "attention_cleared"],
-      (event) => mailer.send(attentionMail(event, attentionTo)),
-      { as: NAMES.attention },
+      async (event) => {
+        const { refused } = await mailer.send(attentionMail(event, attentionTo));
+        // The others have the mail, so it is not sent again.
+        if (refused > 0) service.log.info("attention_mail_refused", { receivers: refused });
+      },
+      { as: NAMES.attention, limitMs: MAIL_LIMIT_MS },
     );
   }
   if (hasReceipts) {
@@ -38,6 +42,6 @@ export function addMailHandlers(
         // The customer's address is wrong. A retry, or staff, cannot change that.
         service.log.info("receipt_refused", { payment_id: event.data.id, error: error.message });
       }
-    }, { as: NAMES.receipts });
+    }, { as: NAMES.receipts, limitMs: MAIL_LIMIT_MS });
   }
 }

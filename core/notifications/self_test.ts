@@ -1,8 +1,8 @@
 /**
  * The self-test of the doctor (`core/doctor/`): a signed notification to `PUBLIC_URL`. It is stored
- * like every notification, with an order id that begins with `doctor:`. This service refuses a colon
- * in order ids, so none of its charges has such an id. It is about no payment, and lists and figures
- * leave it out.
+ * like every notification, with an order id that begins with `doctor:`. This service refuses a
+ * colon in order ids, so none of its charges has such an id. It is about no payment, and lists and
+ * figures leave it out.
  */
 
 import { isSelfTestOrder, SELF_TEST_PREFIX } from "../../db/payments/notifications.ts";

@@ -1,4 +1,4 @@
-/** Sends mail over SMTP. The library is loaded with the first mail, because most services send none. */
+/** Sends mail over SMTP. The library is loaded with the first mail: most services send none. */
 
 import type { Transporter } from "nodemailer";
 import type { MailConfig } from "../config/config.ts";
@@ -14,8 +14,11 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Throws `MailError` if the server did not accept the mail. */
-  send(mail: Mail): Promise<void>;
+  /**
+   * Throws `MailError` if the server did not accept the mail. `refused`: of several receivers, the
+   * number of those whose address the server did not accept.
+   */
+  send(mail: Mail): Promise<{ refused: number }>;
 }
 
 export interface MailerOptions {
@@ -23,13 +26,19 @@ export interface MailerOptions {
   ca?: string;
 }
 
-/** The handler that sends a mail has 30 seconds. */
+/**
+ * Together less than `MAIL_LIMIT_MS`. A server that examines a mail accepts it late: if the service
+ * stopped waiting before that, it would send the mail again.
+ */
 const TIMEOUTS = {
-  dnsTimeout: 5_000,
-  connectionTimeout: 10_000,
-  greetingTimeout: 10_000,
-  socketTimeout: 15_000,
+  dnsTimeout: 3_000,
+  connectionTimeout: 5_000,
+  greetingTimeout: 5_000,
+  socketTimeout: 60_000,
 };
+
+/** How long a mail may take. A job may take 90 seconds. */
+export const MAIL_LIMIT_MS = 80_000;
 
 /** The server did not accept a mail. The text has no part of the mail and of the settings. */
 export class MailError extends Error {
@@ -68,10 +77,14 @@ export function createMailer(config: MailConfig, { ca }: MailerOptions = {}): Ma
 
   return {
     async send({ to, subject, text, html, id }) {
-      opening ??= open();
+      // A failed import is tried again with the next mail.
+      opening ??= open().catch((error) => {
+        opening = null;
+        throw error;
+      });
       const transport = await opening;
       try {
-        await transport.sendMail({
+        const { rejected = [] } = await transport.sendMail({
           from: config.from,
           // As objects: in a text, `a@shop.example, b@shop.example` would be two receivers.
           to: to.map((address) => ({ name: "", address })),
@@ -81,6 +94,7 @@ export function createMailer(config: MailConfig, { ca }: MailerOptions = {}): Ma
           messageId: `<${id}@${domain}>`,
           headers: { "Auto-Submitted": "auto-generated" },
         });
+        return { refused: rejected.length };
       } catch (error) {
         throw toMailError(error);
       }
@@ -106,18 +120,20 @@ const PROBLEMS: Record<string, string> = {
 
 /** The library's messages contain what the server says, which can contain addresses. */
 function toMailError(thrown: unknown): MailError {
-  const { code, responseCode, command } = thrown as SmtpFailure;
+  const { code, responseCode, response, command } = thrown as SmtpFailure;
   const problem = PROBLEMS[code ?? ""] ?? "The mail could not be sent";
   const answer = responseCode ? ` (${responseCode})` : "";
-  const isPermanent = responseCode !== undefined && responseCode >= 500;
-  // Without a response of the server, the library itself refused an invalid address.
-  const isRefused = code === "EENVELOPE" &&
-    (command === "RCPT TO" ? isPermanent : responseCode === undefined);
-  return new MailError(problem + answer, isRefused);
+  // Only 5.1.1 to 5.1.3 and 5.1.6 say that the address is wrong. A server also refuses at this
+  // point if it does not relay mail of this sender, such as with 5.7.1.
+  const isWrongAddress = command === "RCPT TO" && /^5\d\d[ -]5\.1\.[1236]\b/.test(response ?? "");
+  // The library itself refuses text that is no address, without a connection.
+  const isNoAddress = code === "EENVELOPE" && command === "API";
+  return new MailError(problem + answer, isWrongAddress || isNoAddress);
 }
 
 interface SmtpFailure {
   code?: string;
   responseCode?: number;
+  response?: string;
   command?: string;
 }

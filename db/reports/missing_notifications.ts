@@ -13,11 +13,14 @@ import { RECOUNT } from "../records/records.ts";
 /** How many of the newest paid payments of each type are examined at most. */
 const MAX_EXAMINED = 500;
 
-/** How many of the newest notifications are examined to find the last one of the gateway. */
+/** Ids are almost in the order of the times, so the last one is among the newest few. */
 const MAX_NOTIFICATIONS = 20;
 
-/** These payments became paid by the response to a request, which no notification has to report. */
-const ANSWERED_SOURCES = ["charge", "capture", "approve"];
+/**
+ * No notification has to report these payments: the response to a request made them paid, or staff
+ * took them over from a report.
+ */
+const NOT_NOTIFIED_SOURCES = ["charge", "capture", "approve", "take_over"];
 
 /** Statuses of payments that are not paid, in the history and in notifications. */
 const UNPAID_STATUSES = ["pending", "authorize"];
@@ -70,15 +73,15 @@ export async function findMissingNotifications(
         where resource_id = paid.payment_id and created_at >= paid.paid_at and source <> ${RECOUNT}
           and to_status <> all(${sql.array(UNPAID_STATUSES)})
       ) paid_by
-      where paid_by.source <> all(${sql.array(ANSWERED_SOURCES)})
+      where paid_by.source <> all(${sql.array(NOT_NOTIFIED_SOURCES)})
     )
     select count(*)::int as paid,
       count(*) filter (where not is_notified)::int as missing,
       min(paid_at) filter (where not is_notified) as since,
       (select max(created_at) from (
-        select order_id, created_at from gateway.notifications
-        order by id desc limit ${MAX_NOTIFICATIONS}
-      ) newest where order_id !~ ${SELF_TEST_ORDER.source}) as "lastNotification"
+        select created_at from gateway.notifications
+        where order_id !~ ${SELF_TEST_ORDER.source} order by id desc limit ${MAX_NOTIFICATIONS}
+      ) newest) as "lastNotification"
     from expected`;
   return found;
 }

@@ -48,7 +48,7 @@ Deno.test("doctor: a database that does not respond is the fault, and its other 
   assert.match(outcome.stdout, /FAULT +Database: The database cannot be used: /);
   assert.match(
     outcome.stdout,
-    /not tested +Database writes: It depends on the result of: Database/,
+    /not tested +Database writes: Not run, because this check is not ok: Database/,
   );
   assert.doesNotMatch(outcome.stdout + outcome.stderr, /secret-word/);
 });
@@ -124,6 +124,9 @@ Deno.test("doctor: a notification that arrives at another database is a fault", 
     PUBLIC_URL: `http://127.0.0.1:${http.addr.port}`,
   });
   assert.equal(resultOf(results, "notification").finding, "notification_elsewhere");
+  // No key of this installation is sent to the other one.
+  assert.equal(resultOf(results, "stream").finding, "blocked");
+  assert.equal(complaints(results).length, 1);
   const withOtherKey = await installation.examine({
     PUBLIC_URL: `http://127.0.0.1:${http.addr.port}`,
     GATEWAY_SERVER_KEY: "SB-Mid-server-other",
@@ -161,7 +164,7 @@ Deno.test("doctor: says which records in use need the URL in the dashboard", asy
   assert.equal(created.status, 201, await created.text());
   const { status, found, next } = resultOf(await installation.examine(), "dashboard_url");
   assert.equal(status, "not_tested");
-  assert.match(found, /In use: invoices\./);
+  assert.match(found, /to the URLs in its dashboard: invoices\./);
   assert.match(next!, /\/notification\//);
 });
 

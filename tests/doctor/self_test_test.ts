@@ -86,4 +86,8 @@ Deno.test("notification: an order id that only begins like a self-test is proces
   const [row] = await app.database.query((sql) => sql`select * from gateway.notifications`);
   assert.equal(row!.status, "unmatched");
   assert.equal("lost_headers" in row!.raw_payload, false);
+  const staff = await app.createKey({ userId: "ops", isStaff: true });
+  const headers = { Authorization: `Bearer ${staff}` };
+  const list = await (await app.request("/notifications/", { headers })).json();
+  assert.deepEqual(list.map(({ order_id }: { order_id: string }) => order_id), [body.order_id]);
 });

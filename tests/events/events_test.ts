@@ -246,6 +246,19 @@ Deno.test("handler: if it exceeds the time limit, it is aborted and retried", as
   assert.deepEqual([signals[1]!.aborted, names(handled)], [false, ["received"]]);
 });
 
+Deno.test("handler: may have a time limit of its own", async () => {
+  const events = createEvents();
+  const signal = Promise.withResolvers<AbortSignal>();
+  events.on("payment_received", (_, context) => {
+    signal.resolve(context.signal);
+    return new Promise(() => {});
+  }, { as: "limited", limitMs: 10 });
+  await using payments = await openPayments({ events });
+  await payments.charge();
+  await runDueJobs(payments.app);
+  assert.equal((await signal.promise).aborted, true);
+});
+
 Deno.test("handler: if it is slow, other handlers, other jobs and requests are not delayed", async () => {
   const slowHandler = Promise.withResolvers<void>();
   const events = createEvents();

@@ -77,6 +77,20 @@ Deno.test("attention mail: staff get one mail when a cause is raised and one whe
   );
 });
 
+Deno.test("attention mail: if the server refuses one of two addresses, the other gets it once, and the log says so", async () => {
+  const refuse = (address: string) => address.startsWith("boss") ? "450 4.2.0" : null;
+  await using server = await openMailServer({ refuse });
+  const env = settings(server.port, { ATTENTION_EMAIL: "ops@shop.example, boss@shop.example" });
+  await using payments = await openPayments({ env });
+  await runSql(payments.databaseUrl, FAILED_JOB);
+  await checkAttention(payments.app.service);
+  await runDueJobs(payments.app);
+  assert.deepEqual(server.mails.map(({ to }) => to), [["ops@shop.example"]]);
+  assert.deepEqual((await mailJobs(payments)).map(({ status }) => status), ["succeeded"]);
+  const line = payments.app.logged().find(({ event }) => event === "attention_mail_refused");
+  assert.equal(line?.receivers, 1);
+});
+
 Deno.test("receipts: a customer gets one for the payment and one for each refund, in both languages, with exact amounts", async () => {
   await using server = await openMailServer();
   await using payments = await openPayments({ env: withReceipts(server.port) });
@@ -183,9 +197,9 @@ Deno.test("receipts: if a crash follows the server's acceptance, the repeated ma
   assert.equal(second, first);
 });
 
-Deno.test("receipts: an address that the server refuses fails no job, a temporary refusal is retried", async () => {
-  let code = 550;
-  await using server = await openMailServer({ refuse: () => code });
+Deno.test("receipts: an address that does not exist fails no job, other refusals are retried", async () => {
+  let reply = "550 5.1.1";
+  await using server = await openMailServer({ refuse: () => reply });
   await using payments = await openPayments({ env: withReceipts(server.port) });
   await payments.paid("gopay", ORDER);
   await runDueJobs(payments.app);
@@ -193,13 +207,12 @@ Deno.test("receipts: an address that the server refuses fails no job, a temporar
   const refused = payments.app.logged().find(({ event }) => event === "receipt_refused");
   assert.equal(refused?.error, "The mail server refused the sender or the receiver (550)");
   assert.doesNotMatch(JSON.stringify(refused), /customer\.example/);
-  code = 450;
-  await payments.paid("gopay", ORDER);
-  await runDueJobs(payments.app);
-  assert.deepEqual((await mailJobs(payments)).map(({ status }) => status), [
-    "succeeded",
-    "queued",
-  ]);
+  // The second is no fault of the address: the server does not relay mail of this sender.
+  for (reply of ["450 4.2.0", "554 5.7.1"]) {
+    await payments.paid("gopay", ORDER);
+    await runDueJobs(payments.app);
+    assert.equal((await mailJobs(payments)).at(-1)!.status, "queued", reply);
+  }
   assert.equal(server.mails.length, 0);
 });
 

@@ -9,13 +9,15 @@ import type { Checkout } from "./checkouts.ts";
  * change: no transaction of the checkout begins while another can be paid, and at most one is paid.
  */
 export async function assertOnePayable(
-  { waitForWebhooks, hooks }: TestSandbox,
+  { waitForWebhooks, hooks, control }: TestSandbox,
   { order_id }: Pick<Checkout, "order_id">,
   message = "",
 ): Promise<void> {
   await waitForWebhooks();
   const own = hooks.map(({ body }) => body as Json)
     .filter((body) => body.order_id === order_id || body.order_id?.startsWith(`${order_id}~`));
+  const known = await control(`transactions?order_id=${order_id}`, undefined, "GET");
+  assert.ok(known.length === 0 || own.length > 0, `${message}: no notification was seen`);
   const payable = new Set<string>();
   const paid = new Set<string>();
   const seen: string[] = [];

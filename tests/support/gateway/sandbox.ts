@@ -40,15 +40,20 @@ export interface Receiver extends AsyncDisposable {
   answer: Answer;
 }
 
+/** Null: a killed sandbox sent only a part of its request. */
+export async function readHook(request: Request): Promise<Hook | null> {
+  const text = await request.text().catch(() => null);
+  if (text === null) return null;
+  const path = new URL(request.url).pathname;
+  return { path, headers: request.headers, text, body: JSON.parse(text) };
+}
+
 export function openReceiver(): Receiver {
   const hooks: Hook[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, async (request) => {
-    // A killed sandbox sends only part of its request.
-    const text = await request.text().catch(() => null);
-    if (text === null) return new Response(null, { status: 400 });
-    const path = new URL(request.url).pathname;
-    const hook = { path, headers: request.headers, text, body: JSON.parse(text) };
+    const hook = await readHook(request);
+    if (!hook) return new Response(null, { status: 400 });
     hooks.push(hook);
     return await receiver.answer(hook, hooks.length);
   });

@@ -22,8 +22,8 @@ export interface MailServerOptions {
   /** Offers STARTTLS, and requires it before a login. */
   hasStartTls?: boolean;
   login?: { user: string; password: string };
-  /** Called for each receiver; a code refuses the address. */
-  refuse?: (address: string) => number | null;
+  /** Called for each receiver; a reply such as `550 5.1.1` refuses the address. */
+  refuse?: (address: string) => string | null;
   /** Called with each accepted mail, before the client gets the response. */
   onMail?: (mail: ReceivedMail) => Promise<void> | void;
 }
@@ -53,9 +53,9 @@ export async function openMailServer(
       callback(isValid ? null : new Error("Invalid login"), { user: auth.username });
     },
     onRcptTo({ address }: { address: string }, _session: unknown, callback: Callback) {
-      const code = refuse?.(address) ?? null;
-      const error = new Error(`<${address}> is refused`);
-      callback(code === null ? null : Object.assign(error, { responseCode: code }));
+      const [code, detail] = refuse?.(address)?.split(" ") ?? [];
+      const error = new Error(`${detail} <${address}> is refused`);
+      callback(code === undefined ? null : Object.assign(error, { responseCode: Number(code) }));
     },
     onData(stream: AsyncIterable<Uint8Array>, session: Session, callback: Callback) {
       accept(stream, session).then(() => callback(), callback);
