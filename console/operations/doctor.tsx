@@ -42,7 +42,11 @@ const DoctorPage: FC<{ view: SignedInView; results?: CheckResult[] }> = ({ view,
       <h1>{words.title}</h1>
       <p class="subtitle">{words.help}</p>
       {session.caller.isStaff
-        ? <ActionButton view={view} to={PATH}>{words.run}</ActionButton>
+        ? (
+          <div class="actions">
+            <ActionButton view={view} to={PATH}>{words.run}</ActionButton>
+          </div>
+        )
         : <p class="card">{shared.viewersCannotAct}</p>}
       {results && (
         <Card id="results" title={words.results}>

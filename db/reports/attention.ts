@@ -12,7 +12,7 @@ import { IS_FAILING } from "../webhooks/endpoints.ts";
 /** The console shows higher counts as "100 or more", so most counts stop at one above this. */
 export const MAX_ATTENTION = 100;
 
-/** How many of the newest challenged payments, and of the newest refunds, are examined to count. */
+/** How many of the newest challenged payments, and of the oldest pending refunds, are examined. */
 const MAX_EXAMINED = 500;
 
 export interface AttentionCounts {
@@ -70,8 +70,8 @@ export async function countAttention(
     ) as "checkoutsPaidLate",
     (
       select count(*)::int from (
-        select status from gateway.refunds order by id desc limit ${examined ?? MAX_EXAMINED}
-      ) refund where status = 'pending'
+        select from gateway.refunds where status = 'pending' order by id limit ${limit}
+      ) refund
     ) as "pendingRefunds",
     (
       select count(*)::int from (
@@ -111,11 +111,10 @@ export async function countLastingUnknowns(
     ) as payments,
     (
       select count(*)::int from (
-        select status, status_code, created_at from gateway.refunds
-        order by id desc limit ${examined}
+        select status_code, created_at from gateway.refunds where status = 'pending'
+        order by id limit ${examined}
       ) refund
-      where status = 'pending' and status_code is distinct from ${pendingAtBank}
-        and created_at < ${before}
+      where status_code is distinct from ${pendingAtBank} and created_at < ${before}
     ) as refunds,
     (
       select count(*)::int from (

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { checkAttention } from "../../core/attention/check_attention.ts";
 import { ATTENTION_CAUSES, type AttentionCause } from "../../core/events/attention.ts";
+import { newId } from "../../core/ids.ts";
+import { countLastingUnknowns } from "../../db/reports/attention.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -159,6 +161,24 @@ Deno.test("attention: an endpoint that fails for less than half an hour, and a f
   await runSql(databaseUrl, outcomes_unknown.raise.replace(AN_HOUR_AGO, NOW));
   await runSql(databaseUrl, webhook_endpoints_failing.raise.replace(AN_HOUR_AGO, NOW));
   assert.deepEqual(await checkAttention(app.service), { raised: [], cleared: [] });
+});
+
+Deno.test("attention: a refund with an unknown outcome counts, however many newer refunds there are", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.charge("gopay");
+  for (const status of ["pending", "succeeded", "succeeded"]) {
+    await runSql(
+      payments.databaseUrl,
+      `insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
+         created_at, updated_at)
+       values ('${newId(new Date())}', '${id}', gen_random_uuid(), 1, false, '${status}',
+         ${AN_HOUR_AGO}, ${NOW})`,
+    );
+  }
+  const { refunds } = await payments.app.database.query((sql) =>
+    countLastingUnknowns(sql, new Date(), "201", 1)
+  );
+  assert.equal(refunds, 1);
 });
 
 Deno.test("attention: its events are delivered to webhook endpoints and staff, not to other users", async () => {
