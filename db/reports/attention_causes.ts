@@ -4,6 +4,7 @@ import type { Sql } from "../connection/database.ts";
 import type { NewEvent } from "../events/events.ts";
 import {
   type BuildRecordWrite,
+  NO_SIDE_EFFECTS,
   type WriteResult,
   writeWithSideEffects,
 } from "../writing/side_effects.ts";
@@ -44,16 +45,7 @@ export async function writeCause(
       returning id
     )`,
   ];
-  const write = {
-    record: attention,
-    events: [event],
-    history: [],
-    refunds: [],
-    charges: [],
-    attempts: [],
-    notifications: [],
-    jobs: [],
-  };
+  const write = { ...NO_SIDE_EFFECTS, record: attention, events: [event] };
   const [written] = await writeWithSideEffects(sql, buildUpsert, [write]);
   return written!;
 }

@@ -5,6 +5,7 @@ import type { Sql } from "../connection/database.ts";
 import type { NewEvent } from "../events/events.ts";
 import {
   type BuildRecordWrite,
+  NO_SIDE_EFFECTS,
   type WriteResult,
   writeWithSideEffects,
 } from "../writing/side_effects.ts";
@@ -152,16 +153,7 @@ export async function disableEndpoint(
       returning id
     )`,
   ];
-  const write = {
-    record: endpoint,
-    events: [event],
-    history: [],
-    refunds: [],
-    charges: [],
-    attempts: [],
-    notifications: [],
-    jobs: [],
-  };
+  const write = { ...NO_SIDE_EFFECTS, record: endpoint, events: [event] };
   const [written] = await writeWithSideEffects(sql, buildUpdate, [write]);
   return written!;
 }

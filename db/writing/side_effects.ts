@@ -33,6 +33,16 @@ export interface SideEffects {
   jobs: NewJob[];
 }
 
+export const NO_SIDE_EFFECTS: SideEffects = {
+  history: [],
+  events: [],
+  refunds: [],
+  charges: [],
+  attempts: [],
+  notifications: [],
+  jobs: [],
+};
+
 /** A subscription charge whose event is written. The row prevents a second event for the charge. */
 const CHARGE_COLUMNS = {
   transaction_id: fixed<string>(),
