@@ -2,9 +2,8 @@
 
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
-import type { CheckResult, Examined } from "../core/doctor/check_result.ts";
+import { type CheckResult, type Examined, problemText } from "../core/doctor/check_result.ts";
 import { runDoctor, settingsProblem } from "../core/doctor/doctor.ts";
-import { problemText } from "../core/doctor/problem_text.ts";
 import { describeResult, renderResults } from "../core/doctor/render.ts";
 import { createPoster } from "../core/posting/post.ts";
 import { settingsOf } from "../core/service.ts";

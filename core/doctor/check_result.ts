@@ -1,7 +1,8 @@
-/** The result of one check of the doctor. */
+/** What a check of the doctor examines, and its result. */
 
 import type { Config } from "../config/config.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import { redact } from "../secrets/redact.ts";
 import type { Service } from "../service.ts";
 import type { Migration } from "../../db/migrations/migrate.ts";
 import type { CHECK_NAMES, FINDINGS } from "./texts.ts";
@@ -33,6 +34,19 @@ export const ok = finder("ok");
 export const warning = finder("warning");
 export const fault = finder("fault");
 export const notTested = finder("not_tested");
+
+/** Longer texts, such as a page of a proxy, do not help. */
+const MAX_LENGTH = 300;
+
+/** An error as a part of a sentence, without secrets. */
+export function problemText(error: unknown): string {
+  const messages: string[] = [];
+  for (let each = error; each instanceof Error && messages.length < 3; each = each.cause) {
+    if (!messages.includes(each.message)) messages.push(each.message);
+  }
+  const text = messages.length > 0 ? messages.join(": ") : String(error);
+  return redact(text).replace(/\.$/, "").slice(0, MAX_LENGTH);
+}
 
 /** What the doctor examines: the parts of a running service, or those that its command opened. */
 export interface Examined extends Pick<Service, "clock" | "secrets" | "poster"> {

@@ -13,10 +13,10 @@ import {
   type Found,
   notTested,
   ok,
+  problemText,
   warning,
   type WithDatabase,
 } from "./check_result.ts";
-import { problemText } from "./problem_text.ts";
 
 export async function checkDatabase(
   { database, databaseProblem, migrations }: Examined,

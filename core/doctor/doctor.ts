@@ -2,7 +2,7 @@
 
 import type { ConfigError } from "../config/problems.ts";
 import type { CheckName, CheckResult, Examined, Found, WithDatabase } from "./check_result.ts";
-import { fault, notTested, ok } from "./check_result.ts";
+import { fault, notTested, ok, problemText } from "./check_result.ts";
 import {
   checkAccount,
   checkClocks,
@@ -14,7 +14,6 @@ import {
   checkReplication,
 } from "./database_checks.ts";
 import { checkGateway, checkKeys, checkMethods } from "./gateway_checks.ts";
-import { problemText } from "./problem_text.ts";
 import { checkBodySize, checkNotification, checkPublicUrl, checkStream } from "./public_checks.ts";
 import {
   checkBackup,

@@ -5,8 +5,7 @@ import {
   GatewayError,
   isTransactionNotFound,
 } from "../gateway/errors.ts";
-import { type Examined, fault, type Found, notTested, ok } from "./check_result.ts";
-import { problemText } from "./problem_text.ts";
+import { type Examined, fault, type Found, notTested, ok, problemText } from "./check_result.ts";
 
 const HOSTS = { sandbox: "api.sandbox.midtrans.com", production: "api.midtrans.com" };
 

@@ -14,10 +14,10 @@ import {
   type Found,
   notTested,
   ok,
+  problemText,
   warning,
   type WithDatabase,
 } from "./check_result.ts";
-import { problemText } from "./problem_text.ts";
 
 /** All checks together stay below the 60 seconds after which proxies give up. */
 const TIMEOUT_MS = 10_000;
