@@ -42,7 +42,7 @@ const FULL = "--full";
 const QUICK = "--quick";
 
 /** More processes than cores, because many tests wait for a timeout or for another process. */
-const PROCESSES = 2 * navigator.hardwareConcurrency;
+const PROCESSES = 3 * navigator.hardwareConcurrency;
 
 /**
  * How many files run in one process, one after the other: loading the service takes longer than

@@ -12,7 +12,7 @@ export const SECONDS: Record<string, number> = {
   "tests/commands/lifecycle_test.ts": 101,
   "tests/subscriptions/life_cycles_test.ts": 92,
   "tests/commands/keys_test.ts": 83,
-  "tests/sdk/sdk_test.ts": 78,
+  "tests/sdk/package_test.ts": 78,
   "tests/commands/embedded_recovery_test.ts": 72,
   "tests/jobs/service_test.ts": 71,
   "tests/events/stream_resume_test.ts": 64,
@@ -181,6 +181,7 @@ export const FULL_ONLY = [
   "tests/commands/operating_system_users_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/sdk/languages_test.ts",
+  "tests/sdk/package_test.ts",
   "tests/sdk/postman_test.ts",
 ];
 
