@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { DEFAULT_KEYS, startSandbox, StateFileError } from "./sandbox.ts";
 
-const USAGE = `Emulator of the Midtrans Core API. It moves no money.
+const USAGE = `Emulator of the Midtrans Core API and of Snap. It moves no money.
 
   --port 8001         port to listen on; 0 picks a free port
   --host 127.0.0.1    address to listen on

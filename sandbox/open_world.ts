@@ -51,6 +51,19 @@ const DEFAULT_SETTINGS: Settings = {
   metadata_in_status: false,
   dana_order_id: true,
   inactive_payment_types: [],
+  snap_cancel: "works",
+  snap_reuse_order_id_after_deny: false,
+  snap_min_expiry_seconds: 20,
+  snap_finish_url_for_cards: true,
+  preferences: {
+    finish_payment_return_url: null,
+    error_payment_return_url: null,
+    locale: "id",
+    allow_retry: true,
+    hide_order_id: false,
+    other_va_processor: "bni_va",
+    disabled_channels: [],
+  },
 };
 
 export function openWorld(options: WorldOptions): OpenWorld {
@@ -94,6 +107,7 @@ function readWorld(options: WorldOptions, store: Store): OpenWorld {
     faults: createFaults(random),
     ...tables,
     committed: store.committed,
+    saveState,
   };
   const notifier = createNotifier(baseWorld, options.onError);
   /** Schedules what the store says: at the start, and after a rollback undid changes. */
@@ -109,7 +123,6 @@ function readWorld(options: WorldOptions, store: Store): OpenWorld {
   const world: OpenWorld = {
     ...baseWorld,
     notifier,
-    saveState,
     stopNotifications,
     async close() {
       await stopNotifications();
@@ -147,6 +160,7 @@ function openTables(options: WorldOptions, store: Store, schedule: Schedule) {
     accounts: open("accounts"),
     subscriptions: open("subscriptions"),
     invoices: open("invoices"),
+    snapPages: open("snapPages"),
     webhooks: open("webhooks"),
   };
   return { tables, resumeTables: () => resumers.forEach((resume) => resume()) };

@@ -8,8 +8,16 @@ import { cardDetails } from "./cards/authorization.ts";
 import { runDueTransaction, transactionDueAt } from "./charges/due.ts";
 import { reportDays } from "./control/settlement_report.ts";
 import { markOverdue } from "./invoices/invoices.ts";
+import { expirePage } from "./snap/pages.ts";
 import { cycleDueAt, runCycle } from "./subscriptions/cycle.ts";
-import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./world/records.ts";
+import type {
+  Card,
+  Invoice,
+  PayAccount,
+  SnapPage,
+  StoredResponse,
+  Subscription,
+} from "./world/records.ts";
 import type { Transaction } from "./world/transaction.ts";
 import type { Webhook } from "./world/webhook.ts";
 import type { World } from "./world/world.ts";
@@ -32,6 +40,7 @@ interface Records {
   transactions: Transaction;
   subscriptions: Subscription;
   invoices: Invoice;
+  snapPages: SnapPage;
   accounts: PayAccount;
   cards: Card;
   answers: StoredResponse;
@@ -60,6 +69,12 @@ export const RECORD_RULES: { [K in keyof Records]: RecordRules<Records[K]> } = {
     isFinal: ({ status }) => ["paid", "voided", "rejected", "canceled"].includes(status),
     keysOf: ({ orderId }) => [`order:${orderId}`],
   },
+  snapPages: {
+    at: ({ ended, expiresAt }) => ended === null ? expiresAt : null,
+    run: expirePage,
+    isFinal: ({ ended }) => ended !== null,
+    keysOf: ({ orderId }) => [`order:${orderId}`],
+  },
   accounts: {
     at: ({ status, expiresAt }) => status === "PENDING" ? expiresAt : null,
     run: expireAccount,
@@ -67,6 +82,7 @@ export const RECORD_RULES: { [K in keyof Records]: RecordRules<Records[K]> } = {
   cards: {
     at: ({ expiresAt }) => expiresAt,
     run: (world, { id }) => world.cards.delete(id),
+    keysOf: ({ isSaved, userId }) => isSaved && userId !== undefined ? [`user:${userId}`] : [],
   },
   answers: {
     at: ({ until }) => until,
@@ -84,13 +100,15 @@ export const RECORD_RULES: { [K in keyof Records]: RecordRules<Records[K]> } = {
 };
 
 function transactionKeys(transaction: Transaction): string[] {
-  const { orderId, status, parentId, details } = transaction;
-  const redirectToken = cardDetails(transaction).threeDs?.token;
+  const { orderId, status, parentId, details, snapToken } = transaction;
+  const { threeDs, savedTokenId } = cardDetails(transaction);
   return [
     `order:${orderId}`,
     `status:${status}`,
     ...parentId === null ? [] : [`parent:${parentId}`],
-    ...redirectToken ? [`redirect:${redirectToken}`] : [],
+    ...snapToken === undefined ? [] : [`snap:${snapToken}`],
+    ...threeDs?.token ? [`redirect:${threeDs.token}`] : [],
+    ...savedTokenId === undefined ? [] : [`saved:${savedTokenId}`],
     // No two payable transactions may have the same number.
     ...status === "pending" && details.number ? [`number:${details.number}`] : [],
     ...details.reference ? [`reference:${details.reference}`] : [],

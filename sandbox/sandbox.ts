@@ -5,7 +5,7 @@
 import { Hono } from "hono";
 import { setTimeout as delay } from "node:timers/promises";
 import { ENDPOINTS } from "./api/endpoints.ts";
-import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
+import { BINS, CONTROL, CORE, type Family, INVOICES, SNAP, SUBSCRIPTIONS } from "./api/families.ts";
 import { createIdempotency } from "./api/idempotency.ts";
 import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
 import { type Control, createControl } from "./control/control.ts";
@@ -156,7 +156,8 @@ async function listen(
 /** Errors for unknown paths also use the format of the API that the path belongs to. */
 function familyOf(path: string): Family {
   if (path.startsWith("/v1/subscriptions")) return SUBSCRIPTIONS;
-  if (path.startsWith("/v1/invoices") || path.startsWith("/snap/")) return INVOICES;
+  if (path.startsWith("/v1/invoices")) return INVOICES;
+  if (path.startsWith("/snap/")) return SNAP;
   if (path.startsWith("/v1/bins")) return BINS;
   return path.startsWith("/_sandbox") ? CONTROL : CORE;
 }

@@ -1,6 +1,6 @@
 /** Every endpoint of the gateway: its operation name, method, path and handler. */
 
-import { describePreferences } from "../accounts/preferences.ts";
+import { describePreferences, updatePreferences } from "../accounts/preferences.ts";
 import { getAccount, linkAccount, unlinkAccount } from "../accounts/accounts.ts";
 import { createToken, describeBin, inquirePoints, registerCard } from "../cards/tokens.ts";
 import * as actions from "../charges/actions.ts";
@@ -8,9 +8,19 @@ import { charge } from "../charges/charge.ts";
 import { refund } from "../charges/refunds.ts";
 import { Refusal } from "../http/refusal.ts";
 import { convertInvoice, createInvoice, getInvoice, voidInvoice } from "../invoices/invoices.ts";
+import { cancelSnapPage, createSnapPage } from "../snap/pages.ts";
 import * as subscriptions from "../subscriptions/subscriptions.ts";
 import type { World } from "../world/world.ts";
-import { ACCOUNTS, BINS, CORE, type Family, INVOICES, SUBSCRIPTIONS, TOKENS } from "./families.ts";
+import {
+  ACCOUNTS,
+  BINS,
+  CORE,
+  type Family,
+  INVOICES,
+  SNAP,
+  SUBSCRIPTIONS,
+  TOKENS,
+} from "./families.ts";
 
 export interface Call {
   id: string;
@@ -33,6 +43,8 @@ export interface Endpoint {
   read?: (body: unknown) => unknown;
   run: (world: World, call: Call) => Record<string, unknown>;
   http?: number;
+  /** Limit of the body's size, if the API has its own. */
+  maxBytes?: number;
 }
 
 type Run = Endpoint["run"];
@@ -59,7 +71,12 @@ const readInvoice = endpoint(INVOICES, "GET");
 const writeInvoice = endpoint(INVOICES, "POST");
 const patchInvoice = endpoint(INVOICES, "PATCH");
 const bins = endpoint(BINS, "GET");
-const preferences = endpoint(INVOICES, "GET");
+const readSnap = endpoint(SNAP, "GET");
+const writeSnap = endpoint(SNAP, "POST");
+const patchSnap = endpoint(SNAP, "PATCH");
+
+/** The gateway documents 16 kB. */
+const SNAP_MAX_BYTES = 16_000;
 
 /** Fixed paths come before paths with an id in the same position. */
 export const ENDPOINTS: Endpoint[] = [
@@ -165,10 +182,29 @@ export const ENDPOINTS: Endpoint[] = [
     (world, { id }) => convertInvoice(world, id),
   ),
 
-  preferences(
+  {
+    ...writeSnap(
+      "snap_create",
+      "/snap/v1/transactions",
+      (world, { body, headers }) => createSnapPage(world, body, notificationHeaders(headers)),
+    ),
+    http: 201,
+    maxBytes: SNAP_MAX_BYTES,
+  },
+  writeSnap(
+    "snap_cancel",
+    "/snap/v1/transactions/:id/cancel",
+    (world, { id }) => cancelSnapPage(world, id),
+  ),
+  readSnap(
     "merchant_preferences",
     "/snap/v3/merchant-preferences",
     (world) => describePreferences(world),
+  ),
+  patchSnap(
+    "merchant_preferences_update",
+    "/snap/v3/merchant-preferences",
+    (world, { body }) => updatePreferences(world, body),
   ),
 
   bins("bin", "/v1/bins/:id", (_world, { id }) => {

@@ -72,7 +72,7 @@ export const SUBSCRIPTIONS: Family = {
   idempotency: { header: "idempotency-key", lifetime: SUBSCRIPTION_LIFETIME },
 };
 
-/** Invoices and Snap: the HTTP status is the result; the body has a list of errors. */
+/** Invoices: the HTTP status is the result; the body has a list of errors. */
 export const INVOICES: Family = {
   authorize: requireServerKey,
   succeed: (body, http = 200) => ({ http, body, isSuccess: true }),
@@ -83,6 +83,21 @@ export const INVOICES: Family = {
   }),
   idempotency: { header: "x-idempotency-key", lifetime: CORE_LIFETIME },
 };
+
+/** Snap: like invoices, without idempotency, and with its own error for a wrong key. */
+export const SNAP: Family = {
+  ...INVOICES,
+  authorize(authorization, { merchant }) {
+    if (basicUser(authorization) === merchant.serverKey) return;
+    throw new Refusal(401, WRONG_SNAP_KEY[0], WRONG_SNAP_KEY);
+  },
+  idempotency: null,
+};
+
+const WRONG_SNAP_KEY = [
+  "Access denied due to unauthorized transaction, please check client or server key",
+  "Visit https://snap-docs.midtrans.com/#request-headers for more details",
+];
 
 /** BIN lookup: accepts the server key or the client key; its 401 has a plain text body. */
 export const BINS: Family = {

@@ -47,7 +47,7 @@ async function runCall(
   const request = c.req.raw;
   try {
     family.authorize(request.headers.get("authorization"), world);
-    const body = endpoint.method === "GET" ? undefined : await readBody(request);
+    const body = endpoint.method === "GET" ? undefined : await readBody(request, endpoint.maxBytes);
     const call: Call = {
       id: c.req.param("id") ?? "",
       query: c.req.query(),

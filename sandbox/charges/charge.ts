@@ -17,6 +17,9 @@ export interface ChargeOptions {
   cause?: Cause;
   subscriptionId?: string;
   invoiceId?: string;
+  snapToken?: string;
+  /** When the transaction expires if the customer does not pay. Default: the method's expiry. */
+  pendingUntil?: number | null;
 }
 
 export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
@@ -52,7 +55,9 @@ export function startTransaction(
     amount: gross_amount,
     method: method.name,
     createdAt: now,
-    expiresAt: expiryTime(method, start, now, requested),
+    expiresAt: start.status === "pending" && options.pendingUntil
+      ? options.pendingUntil
+      : expiryTime(method, start, now, requested),
     capturedAt: null,
     settledAt: start.status === "settlement" ? now : null,
     decidesAt: null,
@@ -66,6 +71,7 @@ export function startTransaction(
     parentId: null,
     subscriptionId: options.subscriptionId ?? null,
     invoiceId: options.invoiceId ?? null,
+    ...options.snapToken && { snapToken: options.snapToken },
     ...start,
   });
   world.notifier.notifyTransaction(transaction, options.cause ?? "charge");
@@ -81,7 +87,12 @@ function findMethod(body: unknown, { settings }: World): Method {
   throw invalid("payment_type is not supported");
 }
 
-function checkItemTotal({ item_details, transaction_details }: ChargeRequest): void {
+export function checkItemTotal(
+  { item_details, transaction_details }: Pick<
+    ChargeRequest,
+    "item_details" | "transaction_details"
+  >,
+): void {
   if (!item_details || item_details.length === 0) return;
   const sum = item_details.reduce((total, { price, quantity }) => total + price * quantity, 0);
   if (sum !== transaction_details.gross_amount) {

@@ -19,6 +19,9 @@ import {
   startInvoicePayment,
   voidInvoice,
 } from "../invoices/invoices.ts";
+import { type OtherMethod, SNAP_METHODS } from "../snap/methods.ts";
+import { findSnapPage } from "../snap/pages.ts";
+import { answerThreeDs, payByCard, payByGooglePay, payByOther } from "../snap/pay.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import {
   cancelSubscription,
@@ -32,8 +35,10 @@ import type { MethodName } from "../world/transaction.ts";
 import { CAUSES } from "../world/webhook.ts";
 import type { OpenWorld } from "../world/world.ts";
 import {
+  describeSnapPage,
   describeTransaction,
   describeWebhook,
+  listSnapPages,
   listTransactions,
   listWebhooks,
 } from "./describe.ts";
@@ -84,6 +89,10 @@ const NewSettings = object({
   metadata_in_status: flag(),
   dana_order_id: flag(),
   inactive_payment_types: list(text(40), 20),
+  snap_cancel: oneOf(["works", "missing"]),
+  snap_reuse_order_id_after_deny: flag(),
+  snap_min_expiry_seconds: integer(1, 86_400),
+  snap_finish_url_for_cards: flag(),
 }).partial();
 
 const InvoicePayment = object({
@@ -91,6 +100,18 @@ const InvoicePayment = object({
   /** Starts the transaction and leaves it pending. */
   only_start: flag().default(false),
 });
+
+const SnapPayment = object({
+  method: oneOf(SNAP_METHODS).default("credit_card"),
+  card_number: text(30, 0).default(""),
+  /** A saved card, in place of the number. */
+  saved_token_id: text(255, 0).default(""),
+  save_card: flag().default(false),
+  three_ds: oneOf(["success", "failure", "abandon"]).default("success"),
+});
+
+/** Any date in the future and any CVV are valid for a test card. */
+const CARD_FACTS = { month: "12", year: "2999", cvv: "123" };
 
 const CSV = { "Content-Type": "text/csv; charset=utf-8" };
 
@@ -112,6 +133,7 @@ export function createControl({ world, watch, closing }: Control): Hono {
   addTransactions(control, world);
   addSubscriptions(control, world);
   addInvoices(control, world);
+  addSnapPages(control, world);
   control.post("/accounts/:id/activate", async (c) => {
     const { id, status } = await runAndDeliver(
       world,
@@ -223,6 +245,38 @@ function addInvoices(control: Hono, world: OpenWorld): void {
     );
     return c.json(getInvoice(world, id));
   });
+}
+
+function addSnapPages(control: Hono, world: OpenWorld): void {
+  control.get("/snap", (c) => c.json(listSnapPages(world, c.req.query())));
+  control.get(
+    "/snap/:token",
+    (c) => c.json(describeSnapPage(world, findSnapPage(world, c.req.param("token")))),
+  );
+  control.post("/snap/:token/pay", async (c) => {
+    const token = c.req.param("token");
+    const request = validate(SnapPayment, await readBody(c.req.raw) ?? {});
+    const { id } = await runAndDeliver(
+      world,
+      () => answerThreeDs(world, startSnapPayment(world, token, request), request.three_ds),
+    );
+    return c.json({
+      ...describeSnapPage(world, findSnapPage(world, token)),
+      transaction: describeTransaction(world, world.transactions.get(id)!),
+    });
+  });
+}
+
+function startSnapPayment(world: OpenWorld, token: string, request: z.output<typeof SnapPayment>) {
+  const { method, card_number: number, saved_token_id: savedToken, save_card: isSaved } = request;
+  switch (method) {
+    case "credit_card":
+      return payByCard(world, token, { number, savedToken, isSaved, ...CARD_FACTS });
+    case "google_pay":
+      return payByGooglePay(world, token);
+    default:
+      return payByOther(world, token, method as OtherMethod);
+  }
 }
 
 function addClock(control: Hono, world: OpenWorld, closing: AbortSignal): void {

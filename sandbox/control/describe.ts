@@ -1,7 +1,10 @@
-/** Transactions and webhooks as the control API returns them. */
+/** Transactions, webhooks and Snap pages as the control API returns them. */
 
 import { statusResponse } from "../charges/responses.ts";
-import type { Transaction } from "../world/transaction.ts";
+import { countFailures, redirectUrl, snapState, transactionsOf } from "../snap/pages.ts";
+import { returnUrl } from "../snap/pay.ts";
+import type { SnapPage } from "../world/records.ts";
+import { formatMoney, type Transaction } from "../world/transaction.ts";
 import type { Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 
@@ -33,6 +36,32 @@ export function listWebhooks(world: World, query: Record<string, string>) {
     .take(LIST_LIMIT)
     .map(describeWebhook)
     .toArray();
+}
+
+export function listSnapPages(world: World, query: Record<string, string>) {
+  const { snapPages } = world;
+  const pages = query.order_id ? snapPages.find(`order:${query.order_id}`) : snapPages.newest();
+  return Iterator.from(pages)
+    .take(LIST_LIMIT)
+    .map((page) => describeSnapPage(world, page))
+    .toArray();
+}
+
+export function describeSnapPage(world: World, page: SnapPage) {
+  return {
+    token: page.id,
+    redirect_url: redirectUrl(world, page),
+    order_id: page.orderId,
+    gross_amount: formatMoney(page.amount),
+    state: snapState(world, page),
+    created_at: new Date(page.createdAt).toISOString(),
+    expires_at: new Date(page.expiresAt).toISOString(),
+    failures: countFailures(world, page),
+    /** Oldest first. */
+    transaction_ids: [...transactionsOf(world, page)].map(({ id }) => id).reverse(),
+    return_url: returnUrl(world, page),
+    request: page.request,
+  };
 }
 
 export function describeTransaction(world: World, transaction: Transaction) {

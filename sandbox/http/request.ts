@@ -4,9 +4,9 @@ import { Refusal } from "./refusal.ts";
 
 const MAX_BYTES = 262_144;
 
-/** Undefined if there is no body; invalid JSON is rejected with 413. */
-export async function readBody(request: Request): Promise<unknown> {
-  const text = await readText(request);
+/** Undefined if there is no body; invalid JSON, or too much of it, is rejected with 413. */
+export async function readBody(request: Request, maxBytes = MAX_BYTES): Promise<unknown> {
+  const text = await readText(request, maxBytes);
   if (text.trim() === "") return undefined;
   try {
     return JSON.parse(text);
@@ -15,27 +15,27 @@ export async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-async function readText(request: Request): Promise<string> {
+async function readText(request: Request, maxBytes: number): Promise<string> {
   const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > MAX_BYTES) {
+  if (length !== null && Number(length) > maxBytes) {
     await request.body?.cancel();
     throw new Refusal(413);
   }
   // The server enforces a declared length; otherwise the size must be counted while reading.
-  const reading = length === null ? readBounded(request.body) : request.text();
+  const reading = length === null ? readBounded(request.body, maxBytes) : request.text();
   return await reading.catch((error) => {
     // An incomplete body is treated as invalid JSON.
     throw error instanceof Refusal ? error : new Refusal(413);
   });
 }
 
-async function readBounded(body: Request["body"]): Promise<string> {
+async function readBounded(body: Request["body"], maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new Refusal(413);
+    if (bytes > maxBytes) throw new Refusal(413);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -13,10 +13,14 @@ import narrow from "./assets/narrow.css" with { type: "text" };
 import refresh from "./assets/refresh.js" with { type: "text" };
 import sandbox from "./assets/sandbox.js" with { type: "text" };
 import screens from "./assets/screens.css" with { type: "text" };
+import snap from "./assets/snap.js" with { type: "text" };
+import snapCss from "./assets/snap.css" with { type: "text" };
+import snapPage from "./assets/snap_page.js" with { type: "text" };
 import threeDs from "./assets/three_ds.js" with { type: "text" };
 import { addLinkAccount } from "./customer/link_account.ts";
 import { addPay } from "./customer/pay.ts";
 import { addPaymentLink } from "./customer/payment_link.ts";
+import { addSnap } from "./customer/snap.ts";
 import { addThreeDs } from "./customer/three_ds.ts";
 import { addDashboard } from "./dashboard/dashboard.ts";
 import { addInvoiceList } from "./dashboard/invoices.ts";
@@ -36,6 +40,7 @@ export function createPages(world: OpenWorld): Hono {
   addThreeDs(pages, world);
   addLinkAccount(pages, world);
   addPaymentLink(pages, world);
+  addSnap(pages, world);
   addInvoicePdf(pages, world);
   addQrImages(pages, world);
 
@@ -64,12 +69,13 @@ function serveAssets(pages: Hono): void {
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
       }));
-  const scripts = { copy, details, dom, refresh, sandbox, three_ds: threeDs };
+  const scripts = { copy, details, dom, refresh, sandbox, snap_page: snapPage, three_ds: threeDs };
   for (const [name, text] of Object.entries(scripts)) {
     serve(`/assets/${name}.js`, "text/javascript", text);
   }
-  // The path of the gateway's own script.
+  // The paths of the gateway's own scripts.
+  serve("/snap/snap.js", "text/javascript", `(() => {\n${snap}})();`);
   serve("/v2/assets/js/midtrans-new-3ds.min.js", "text/javascript", cardScript);
-  serve("/assets/sandbox.css", "text/css", base + list + screens + narrow);
+  serve("/assets/sandbox.css", "text/css", base + list + screens + snapCss + narrow);
   serve("/favicon.ico", "image/svg+xml", ICON);
 }

@@ -1,6 +1,7 @@
 /** The records that the sandbox stores, except transactions and webhooks. */
 
 import type { Stored } from "../engine/store.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** A card token. The sandbox stores how the card behaves, never its number. */
 export interface Card extends Stored {
@@ -10,6 +11,8 @@ export interface Card extends Stored {
   /** Saved tokens are kept. One-time tokens are deleted after one charge or when they expire. */
   isSaved: boolean;
   expiresAt: number | null;
+  /** The merchant's customer for whom a page of Snap saved the card. */
+  userId?: string;
 }
 
 export interface CardBehaviour {
@@ -110,6 +113,59 @@ export type InvoiceStatus =
   | "voided"
   | "rejected"
   | "canceled";
+
+/** A page on which a customer pays an order with Snap. Its id is the token. */
+export interface SnapPage extends Stored {
+  orderId: string;
+  amount: number;
+  createdAt: number;
+  expiresAt: number;
+  /** How the page ended without a payment; null: it did not, or its transactions say it. */
+  ended: "expired" | "cancelled" | "replaced" | null;
+  /** The language in which the customer last used the page; null: not used yet. */
+  language: SnapLanguage | null;
+  request: SnapRequest;
+  /** Webhook URLs of the page's transactions. */
+  notify: Transaction["notify"];
+}
+
+export type SnapLanguage = "en" | "id";
+
+/** The fields of the create request that the sandbox uses. */
+export interface SnapRequest {
+  item_details?: { name: string; price: number; quantity: number }[] | null;
+  customer_details?: Record<string, unknown> | null;
+  enabled_payments?: string[] | null;
+  credit_card?: SnapCardOptions | null;
+  user_id?: string | null;
+  callbacks?: { finish?: string | null; error?: string | null } | null;
+  expiry?: SnapExpiry | null;
+  page_expiry?: SnapExpiry | null;
+  custom_field1?: string | null;
+  custom_field2?: string | null;
+  custom_field3?: string | null;
+  metadata?: Record<string, unknown> | null;
+}
+
+export interface SnapCardOptions {
+  /** Whether cards need 3-D Secure. */
+  secure?: boolean | null;
+  bank?: string | null;
+  channel?: string | null;
+  type?: "authorize" | "authorize_capture" | null;
+  whitelist_bins?: string[] | null;
+  blacklist_bins?: string[] | null;
+  installment?: { required?: boolean | null } | null;
+  /** Whether the page offers to save the card. */
+  save_card?: boolean | null;
+}
+
+export interface SnapExpiry {
+  /** Missing: the time starts when the customer confirms a payment method. */
+  start_time?: string | null;
+  duration: number;
+  unit: "second" | "minute" | "hour" | "day";
+}
 
 export interface Replayable {
   /** Failed responses are not stored: a retry with the same key runs again. */

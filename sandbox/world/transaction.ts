@@ -55,6 +55,8 @@ export interface Transaction extends Stored {
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;
+  /** The token of the Snap page on which the customer pays; missing for other transactions. */
+  snapToken?: string;
 }
 
 export type MethodName =

@@ -76,6 +76,7 @@ export const CAUSES = [
   "chargeback",
   "reverse",
   "invoice",
+  "snap",
   "subscription",
   "subscription_charge",
   "account",

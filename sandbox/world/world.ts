@@ -5,7 +5,15 @@ import type { Schedule } from "../engine/schedule.ts";
 import type { Table } from "../engine/store.ts";
 import type { Clock } from "../engine/time.ts";
 import type { Faults } from "../faults/faults.ts";
-import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./records.ts";
+import type {
+  Card,
+  Invoice,
+  PayAccount,
+  SnapLanguage,
+  SnapPage,
+  StoredResponse,
+  Subscription,
+} from "./records.ts";
 import type { Transaction } from "./transaction.ts";
 import type { Notifier, Webhook } from "./webhook.ts";
 
@@ -28,15 +36,16 @@ export interface World {
   accounts: Table<PayAccount>;
   subscriptions: Table<Subscription>;
   invoices: Table<Invoice>;
+  snapPages: Table<SnapPage>;
   webhooks: Table<Webhook>;
   /** Resolves when all changes so far are in the state file; rejects if they were rolled back. */
   committed(): Promise<void>;
+  /** Stores what is not in a table: settings, clock, merchant id and random state. */
+  saveState(): void;
 }
 
 /** The world with the functions that only the server uses. */
 export interface OpenWorld extends World {
-  /** Stores what is not in a table: settings, clock, merchant id and random state. */
-  saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;
   close(): Promise<void>;
@@ -78,4 +87,33 @@ export interface Settings {
   dana_order_id: boolean;
   /** Payment types that this account does not have; their charges are refused. */
   inactive_payment_types: string[];
+  /** Whether the call that cancels a Snap page exists: the gateway's documents disagree. */
+  snap_cancel: "works" | "missing";
+  /**
+   * Whether a Snap page can be created for an order id whose transactions were all denied. The
+   * gateway's documents disagree; the strict reading is that it cannot.
+   */
+  snap_reuse_order_id_after_deny: boolean;
+  /** The shortest expiry of a Snap page: the gateway's documents say 20 seconds and 5 minutes. */
+  snap_min_expiry_seconds: number;
+  /**
+   * Whether the finish URL of a Snap page applies to cards: the gateway's documents disagree. If
+   * not, cards return to the account's URL.
+   */
+  snap_finish_url_for_cards: boolean;
+  /** What the merchant chose for the account's Snap pages. */
+  preferences: Preferences;
+}
+
+export interface Preferences {
+  /** Where the customer returns to after a payment, if the page has no URL of its own. */
+  finish_payment_return_url: string | null;
+  error_payment_return_url: string | null;
+  locale: SnapLanguage;
+  /** Whether the customer may try again after a denied card. */
+  allow_retry: boolean;
+  hide_order_id: boolean;
+  other_va_processor: string;
+  /** Methods that the merchant switched off. */
+  disabled_channels: string[];
 }

@@ -99,9 +99,9 @@ const NOT_RUN: Record<string, number> = {
   // tests/commands/account_test.ts runs the change of the account, tests/doctor/ the doctor.
   "production.md": 12,
   "how-it-works.md": 1,
-  // tests/sandbox/card_script_test.ts runs a page with the card script,
+  // tests/sandbox/card_script_test.ts and snap_script_test.ts run pages with the scripts,
   // tests/docs/containers_test.ts the steps of the image.
-  "sandbox.md": 3,
+  "sandbox.md": 4,
   "security.md": 2,
 };
 

@@ -10,7 +10,7 @@ const LAYERS = [
   ["pages/documents"],
   ["pages/shared", "control"],
   ["api"],
-  ["invoices", "subscriptions", "webhooks"],
+  ["invoices", "snap", "subscriptions", "webhooks"],
   ["charges"],
   ["charges/methods"],
   ["accounts", "cards"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../sandbox/api/endpoints.ts";
-import { BINS, INVOICES, SUBSCRIPTIONS } from "../../sandbox/api/families.ts";
+import { BINS, INVOICES, SNAP, SUBSCRIPTIONS } from "../../sandbox/api/families.ts";
 import { fc } from "../support/fast_check.ts";
 import {
   CLIENT_KEY,
@@ -22,18 +22,21 @@ const HEADERS = {
 
 type FormatCheck = (reply: Reply) => void;
 
+const checkMessageList: FormatCheck = ({ http, body }) => {
+  if (http < 400) return;
+  assert.deepEqual(Object.keys(body), ["error_messages"]);
+  assert.ok(body.error_messages.length > 0);
+  for (const message of body.error_messages) assert.equal(typeof message, "string");
+};
+
 /** Checks the error format of each API family that does not use the core format. */
 const FORMAT_CHECKS = new Map<unknown, FormatCheck>([
   [SUBSCRIPTIONS, ({ http, body }) => {
     assert.equal(body.status_code, undefined);
     if (http >= 400) assert.equal(typeof body.status_message, "string");
   }],
-  [INVOICES, ({ http, body }) => {
-    if (http < 400) return;
-    assert.deepEqual(Object.keys(body), ["error_messages"]);
-    assert.ok(body.error_messages.length > 0);
-    for (const message of body.error_messages) assert.equal(typeof message, "string");
-  }],
+  [INVOICES, checkMessageList],
+  [SNAP, checkMessageList],
   [BINS, ({ http, body }) => {
     if (http >= 400) assert.equal(typeof body.errors[0].message, "string");
   }],
@@ -155,6 +158,24 @@ const BODIES: Record<string, Json[]> = {
     schedule: { interval: 1, next_execution_at: "2099-01-01 00:00:00 +0700" },
     retry_schedule: SUBSCRIPTION.retry_schedule,
     gopay: { account_id: "a" },
+  }],
+  snap_create: [{
+    transaction_details: { order_id: "o", gross_amount: 44_000, currency: "IDR" },
+    ...COMMON,
+    enabled_payments: ["credit_card"],
+    credit_card: { secure: true, bank: "bca", type: "authorize", save_card: true },
+    user_id: "u",
+    callbacks: { finish: "https://shop.example/", error: "https://shop.example/" },
+    expiry: { start_time: "2099-01-01 00:00:00 +0700", duration: 1, unit: "days" },
+    page_expiry: { duration: 1, unit: "hour" },
+  }],
+  merchant_preferences_update: [{
+    finish_payment_return_url: "https://shop.example/",
+    locale: "en",
+    allow_retry: true,
+    hide_order_id: true,
+    other_va_processor: "bni_va",
+    payment_channels: [{ name: "gopay", enabled: true }],
   }],
   invoice_create: [{
     ...INVOICE,
@@ -433,6 +454,9 @@ const CONTROLS: [method: string, path: string, body?: Json][] = [
   ["POST", "subscriptions/:id/run", {}],
   ["POST", "invoices/:id/pay", { payment_type: "gopay", only_start: true }],
   ["POST", "accounts/:id/activate", {}],
+  ["GET", "snap?order_id=x"],
+  ["GET", "snap/:id"],
+  ["POST", "snap/:id/pay", { method: "credit_card", card_number: "1", three_ds: "success" }],
   ["GET", "clock"],
   ["POST", "clock", { advance_seconds: 1, to: "2099-01-01T00:00:00Z" }],
   ["GET", "webhooks?state=x"],

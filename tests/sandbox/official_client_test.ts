@@ -17,7 +17,7 @@ import {
 import { SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 import { MIDTRANS_CLIENT } from "../support/tools.ts";
 
-const { default: { CoreApi, MidtransError } }: Json = await import(MIDTRANS_CLIENT);
+const { default: { CoreApi, MidtransError, Snap } }: Json = await import(MIDTRANS_CLIENT);
 
 /**
  * The client's base URL is a static field, so the tests in this file run in sequence, each with its
@@ -274,4 +274,90 @@ testClient("throws gateway failures as errors", async (api, box) => {
   await assertRefused(charge(api, "bca"), "500");
   await box.fault("charge", "answer_lost");
   await assert.rejects(charge(api, "bca"));
+});
+
+/** The client's Snap calls; its own tests of Snap, as far as they send requests. */
+function testSnap(name: string, run: (snap: Json, box: TestSandbox) => Promise<void>) {
+  testClient(`Snap: ${name}`, async (api, box) => {
+    const snap = new Snap({ isProduction: false, serverKey: SERVER_KEY, clientKey: CLIENT_KEY });
+    api.apiConfig.constructor.SNAP_SANDBOX_BASE_URL = `${box.url}/snap/v1`;
+    snap.httpClient.http_client.defaults.headers.common.Connection = "close";
+    await run(snap, box);
+  });
+}
+
+function snapParameter(more: Json = {}): Json {
+  const transaction_details = { order_id: `official-${++orders}`, gross_amount: 200_000 };
+  return { transaction_details, credit_card: { secure: true }, ...more };
+}
+
+testSnap("creates a transaction, a token and a redirect URL", async (snap, box) => {
+  const created = await snap.createTransaction(snapParameter());
+  assert.equal(created.redirect_url, `${box.url}/snap/v3/redirection/${created.token}`);
+  const token = await snap.createTransactionToken(snapParameter());
+  assert.equal(token.length, 36);
+  const url = await snap.createTransactionRedirectUrl(snapParameter());
+  assert.ok(url.startsWith(`${box.url}/snap/v3/redirection/`));
+  const page = await fetch(url);
+  assert.equal(page.status, 200);
+  await page.body?.cancel();
+});
+
+testSnap("creates a transaction with all parameters", async (snap) => {
+  const person = { first_name: "John", last_name: "Watson", email: "test@shop.example" };
+  const address = { ...person, phone: "081 2233 44-55", address: "Sudirman", city: "Jakarta" };
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 19).replace("T", " ");
+  const { token } = await snap.createTransaction(snapParameter({
+    item_details: [{ id: "ITEM1", price: 200_000, quantity: 1, name: "Bear", brand: "Midtrans" }],
+    customer_details: { ...person, billing_address: address, shipping_address: address },
+    enabled_payments: ["credit_card", "mandiri_clickpay", "echannel", "bca_va", "other_va", "gci"],
+    credit_card: {
+      secure: true,
+      channel: "migs",
+      bank: "bca",
+      installment: { required: false, terms: { bni: [3, 6, 12], offline: [6, 12] } },
+      whitelist_bins: ["48111111", "41111111"],
+    },
+    bca_va: { va_number: "12345678911" },
+    callbacks: { finish: "https://shop.example/" },
+    expiry: { start_time: `${tomorrow} +0000`, unit: "minutes", duration: 1 },
+    custom_field1: "custom field 1 content",
+  }));
+  assert.equal(token.length, 36);
+});
+
+testSnap(
+  "reads the status with 404 before a card is confirmed, then the payment",
+  async (snap, box) => {
+    const parameter = snapParameter();
+    const { order_id } = parameter.transaction_details;
+    const token = await snap.createTransactionToken(parameter);
+    await assertRefused(snap.transaction.status(order_id), "404");
+    await box.control(`snap/${token}/pay`, { card_number: ACCEPTED_CARD });
+    assert.equal((await snap.transaction.status(order_id)).transaction_status, "capture");
+  },
+);
+
+testSnap("gets HTTP 400 with a list of messages, and 401 for a wrong key", async (snap) => {
+  await assert.rejects(snap.createTransaction(), (error: Json) => {
+    assert.strictEqual(error.httpStatusCode, 400);
+    assert.ok(Array.isArray(error.ApiResponse.error_messages));
+    assert.ok(error.rawHttpClientData.data);
+    return true;
+  });
+  const zero = snapParameter();
+  zero.transaction_details.gross_amount = 0;
+  await assertRefused(snap.createTransaction(zero), 400);
+  snap.apiConfig.serverKey = "";
+  await assertRefused(snap.createTransaction(snapParameter()), 401);
+  await assertRefused(snap.transaction.status("x"), 401);
+});
+
+testSnap("sends notifications to the URL of X-Override-Notification", async (snap, box) => {
+  const { headers } = snap.httpClient.http_client.defaults;
+  headers.common["X-Override-Notification"] = `${box.receiver.url}/override`;
+  const token = await snap.createTransactionToken(snapParameter());
+  await box.control(`snap/${token}/pay`, { card_number: ACCEPTED_CARD });
+  await box.waitForWebhooks();
+  assert.deepEqual(box.hooks.map(({ path }) => path), ["/override", "/override"]);
 });

@@ -13,7 +13,16 @@ import { Common, defineMethod, type View } from "./method.ts";
 const OLD_3DS =
   "Cards with 3DS version 1 or lower are not supported. Please use a card that supports 3DS version 2.";
 
-const BANKS = ["mandiri", "bni", "cimb", "bca", "maybank", "bri", "danamon", "mega"] as const;
+export const CARD_BANKS = [
+  "mandiri",
+  "bni",
+  "cimb",
+  "bca",
+  "maybank",
+  "bri",
+  "danamon",
+  "mega",
+] as const;
 
 /** Whether the acquiring bank supports direct refunds. */
 export function canRefundDirectly({ bank, channel }: Details): boolean {
@@ -29,7 +38,7 @@ export const creditCard = defineMethod({
       token_id: text(255),
       authentication: flag().nullish(),
       callback_type: oneOf(["js_event", "form"]).nullish(),
-      bank: oneOf(BANKS).nullish(),
+      bank: oneOf(CARD_BANKS).nullish(),
       channel: text(20).nullish(),
       installment_term: integer(1, 60).nullish(),
       bins: list(text(20), 100).nullish(),
@@ -79,7 +88,8 @@ function useCard(world: World, tokenId: string): Card {
   return card;
 }
 
-function isOfBin({ masked, behaviour }: Card, bin: string): boolean {
+/** `bin` is the first digits of a card number, or the name of the issuing bank. */
+export function isOfBin({ masked, behaviour }: Card, bin: string): boolean {
   return /^\d+$/.test(bin) ? masked.startsWith(bin) : behaviour.bank === bin;
 }
 

@@ -1,6 +1,7 @@
 /** The layout of a customer's screen, and the screen with the result of a payment. */
 
 import { html } from "hono/html";
+import { snapResultPath } from "../../snap/pages.ts";
 import type { Status, Transaction } from "../../world/transaction.ts";
 import { copyButton } from "../shared/copy.ts";
 import { formatRupiah, formatTime, METHOD_NAMES, methodDetail } from "../shared/format.ts";
@@ -87,7 +88,7 @@ const TITLES: Record<Status, string> = {
 const FAILURES: Status[] = ["deny", "cancel", "expire", "failure"];
 
 export function resultScreen(transaction: Transaction): Markup {
-  const { status, method, orderId, amount, settledAt, message, invoiceId } = transaction;
+  const { status, method, orderId, amount, settledAt, message, invoiceId, snapToken } = transaction;
   const detail = methodDetail(transaction);
   const back = returnUrl(transaction);
   return screen({
@@ -104,6 +105,8 @@ export function resultScreen(transaction: Transaction): Markup {
       <div class="ways">
         ${back && html`<a class="button primary" href="${back}">Back to the merchant</a>`}
         ${invoiceId && html`<a class="button" href="/payment-links/${invoiceId}">View invoice</a>`}
+        ${snapToken &&
+          html`<a class="button primary" href="${snapResultPath(snapToken)}">Continue</a>`}
         <a class="button" href="/">All transactions</a>
       </div>
     `,

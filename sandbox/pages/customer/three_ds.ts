@@ -11,6 +11,7 @@ import {
 } from "../../cards/authorization.ts";
 import { statusResponse } from "../../charges/responses.ts";
 import { Refusal } from "../../http/refusal.ts";
+import { snapResultPath } from "../../snap/pages.ts";
 import type { ThreeDsFlow } from "../../world/records.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { OpenWorld, World } from "../../world/world.ts";
@@ -39,6 +40,7 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
       const body = challenge(transaction, c.req.query("wrong") !== undefined);
       return render(c, { ...page, body });
     }
+    if (transaction.snapToken) return c.redirect(snapResultPath(transaction.snapToken), 302);
     const callbackUrl = safeUrl(c.req.query("callback_url"));
     return render(c, {
       ...page,
@@ -61,7 +63,8 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
       finishThreeDs(world, transaction, !isFailed);
       await world.committed();
     }
-    return c.redirect(pathWith(c), 303);
+    const { snapToken } = transaction;
+    return c.redirect(snapToken ? snapResultPath(snapToken) : pathWith(c), 303);
   });
 }
 

@@ -6,6 +6,7 @@ import { every } from "hono/combine";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isCrossOrigin } from "../../http/request.ts";
+import type { SnapLanguage } from "../../world/records.ts";
 import type { Identity } from "../../world/world.ts";
 
 /** HTML in which every inserted value is escaped. */
@@ -18,12 +19,18 @@ export interface Page {
   /** The wide layout of the dashboard, with its script. */
   isDashboard?: boolean;
   /** Script of a page that does not use the dashboard's script. */
-  script?: "three_ds" | "copy";
+  script?: "three_ds" | "copy" | "snap_page";
   /** Whether other sites may show the page in a frame. */
   canBeFramed?: boolean;
   /** The origin of another site to which the page sends a form. */
   formTarget?: string;
+  language?: SnapLanguage;
 }
+
+const STRIP: Record<SnapLanguage, string> = {
+  en: "no real payments",
+  id: "bukan pembayaran sungguhan",
+};
 
 function policyFor({ canBeFramed, formTarget }: Page): string {
   return [
@@ -39,11 +46,11 @@ function policyFor({ canBeFramed, formTarget }: Page): string {
 }
 
 export function render(c: Context, options: Page) {
-  const { title, body, status = 200, isDashboard = false } = options;
+  const { title, body, status = 200, isDashboard = false, language = "en" } = options;
   const script = isDashboard ? "sandbox" : options.script;
   const page = html`
     <!DOCTYPE html>
-    <html lang="en">
+    <html lang="${language}">
       <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -54,7 +61,8 @@ export function render(c: Context, options: Page) {
             ${script && html`<script src="/assets/${script}.js" type="module"></script>`}
           </head>
       <body>
-        <p class="strip"><a href="/">Sandbox</a>: no real payments</p>
+        <p class="strip"><a href="/" ${options.canBeFramed &&
+          "target=_top"}>Sandbox</a>: ${STRIP[language]}</p>
         <main class="${isDashboard ? "wide" : "narrow"}">${body}</main>
       </body>
     </html>
