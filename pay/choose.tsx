@@ -67,13 +67,21 @@ const Notice: FC<ChooseProps> = ({ view: { words }, screen: { notice, noticeMeth
         <path d="M12 4a8 8 0 1 0 .01 0zM12 8v5M12 16v.01" />
       </Line>
       <span>
-        {noticeMethod === null
-          ? words.noticeWithoutMethod
-          : words.notices[notice](methodName(noticeMethod))}
+        {noticeMethod === null ? words.noticeWithoutMethod : textOf(words, notice, noticeMethod)}
       </span>
     </p>
   );
 };
+
+function textOf(words: Words, notice: NonNullable<ChooseScreen["notice"]>, method: MethodId) {
+  const ofCards: Record<string, string> = words.card.notices;
+  if (method === "credit_card") return ofCards[notice]!;
+  return words.notices[notice as keyof Words["notices"]](methodName(words, method));
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 const Choice: FC<ChooseProps & { method: ChoosableMethod }> = ({ view, screen, method }) => {
   const amount = view.model.order.gross_amount;
@@ -138,7 +146,7 @@ const Row: FC<{ view: View; method: ChoosableMethod }> = ({ view: { words }, met
     <>
       <MethodIcon method={method.id} />
       <span class="method-text">
-        <strong>{methodName(method.id)}</strong>
+        <strong>{capitalized(methodName(words, method.id))}</strong>
         {details.length > 0 && <span>{details.join(" · ")}</span>}
       </span>
     </>

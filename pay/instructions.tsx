@@ -8,11 +8,11 @@ import type { Screen, ShownPayment } from "./model.ts";
 import {
   BackToShop,
   BigNumber,
+  ChangeMethod,
   CheckLink,
   Copyable,
   Deadline,
   Heading,
-  linkTo,
   Steps,
   type View,
 } from "./parts.tsx";
@@ -47,24 +47,15 @@ export const Instructions: FC<{ view: View; screen: InstructionsScreen }> = ({ v
         <p class="help">{words.comeBack}</p>
         <CheckLink view={view}>{words.havePaid}</CheckLink>
       </section>
-      {change === "now"
-        ? (
-          <form class="change" method="post" action={linkTo(view, "/change")}>
-            <button type="submit" class="quiet">{words.change}</button>
-          </form>
-        )
-        : (
-          <p class="help change">
-            {change === "later" ? words.changeLater : words.cannotChange}
-          </p>
-        )}
+      <ChangeMethod view={view} change={change} />
       <BackToShop view={view} />
     </>
   );
 };
 
-export function headingOf({ pay }: Words, method: MethodId): string {
-  const name = methodName(method);
+export function headingOf(words: Words, method: MethodId): string {
+  const { pay } = words;
+  const name = methodName(words, method);
   switch (method) {
     case "qris":
       return pay.scan;
@@ -73,6 +64,8 @@ export function headingOf({ pay }: Words, method: MethodId): string {
       return pay.wallet(name);
     case "ovo":
       return pay.ovo;
+    case "credit_card":
+      return words.card.title;
     case "echannel":
       return pay.bill;
     case "indomaret":
@@ -86,13 +79,14 @@ export function headingOf({ pay }: Words, method: MethodId): string {
   }
 }
 
-function partOf(view: View, method: MethodId, payment: ShownPayment): Child {
+function partOf(view: View, method: InstructionsScreen["method"], payment: ShownPayment): Child {
+  const { words } = view;
   switch (method) {
     case "qris":
       return <Qris view={view} payment={payment} />;
     case "gopay":
     case "shopeepay":
-      return <Wallet view={view} payment={payment} name={methodName(method)} />;
+      return <Wallet view={view} payment={payment} name={methodName(words, method)} />;
     case "ovo":
       return <Ovo view={view} />;
     case "indomaret":
@@ -100,7 +94,7 @@ function partOf(view: View, method: MethodId, payment: ShownPayment): Child {
       return <Store view={view} payment={payment} method={method} />;
     case "akulaku":
     case "kredivo":
-      return <PayLater view={view} payment={payment} name={methodName(method)} />;
+      return <PayLater view={view} payment={payment} name={methodName(words, method)} />;
     default:
       return <Bank view={view} payment={payment} method={method} />;
   }

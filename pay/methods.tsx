@@ -2,13 +2,15 @@
 
 import type { Child } from "hono/jsx";
 import { METHOD_IDS, type MethodId } from "../core/checkouts/methods.ts";
+import type { Words } from "./words.ts";
 
-export type Group = "qr" | "bank" | "store" | "later";
+export type Group = "qr" | "card" | "bank" | "store" | "later";
 
-type Drawing = "qr" | "wallet" | "bag" | "phone" | "bank" | "store" | "calendar";
+type Drawing = "qr" | "wallet" | "bag" | "phone" | "card" | "bank" | "store" | "calendar";
 
 interface Method {
-  name: string;
+  /** Null: it differs between the languages. */
+  name: string | null;
   group: Group;
   drawing: Drawing;
 }
@@ -18,6 +20,7 @@ export const METHODS: Record<MethodId, Method> = {
   gopay: { name: "GoPay", group: "qr", drawing: "wallet" },
   shopeepay: { name: "ShopeePay", group: "qr", drawing: "bag" },
   ovo: { name: "OVO", group: "qr", drawing: "phone" },
+  credit_card: { name: null, group: "card", drawing: "card" },
   bca_va: { name: "BCA", group: "bank", drawing: "bank" },
   bni_va: { name: "BNI", group: "bank", drawing: "bank" },
   bri_va: { name: "BRI", group: "bank", drawing: "bank" },
@@ -35,8 +38,8 @@ export function isMethodId(text: string): text is MethodId {
 }
 
 /** Also of methods that a checkout does not offer, such as those of older payments. */
-export function methodName(method: string): string {
-  return isMethodId(method) ? METHODS[method].name : method.replaceAll("_", " ");
+export function methodName({ card }: Words, method: string): string {
+  return isMethodId(method) ? METHODS[method].name ?? card.name : method.replaceAll("_", " ");
 }
 
 /** Each with a colour of its own, which `pay.css` gives to the class. */
@@ -75,6 +78,9 @@ const DRAWINGS: Record<Drawing, Child> = {
   bag: <path d="M5 8h14l1 12H4zM8.5 11V7a3.5 3.5 0 0 1 7 0v4" />,
   phone: (
     <path d="M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM10 11.5l1.5 1.5 3-3M11 18h2" />
+  ),
+  card: (
+    <path d="M4 6h16a1 1 0 0 1 1 1v10a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V7a1 1 0 0 1 1-1zM3 10h18M7 14.5h4" />
   ),
   bank: <path d="M12 3.5 20 8v1.5H4V8zM6 13v4M10 13v4M14 13v4M18 13v4M4 20.5h16" />,
   store: (

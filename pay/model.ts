@@ -1,6 +1,6 @@
 /** What the customer's page shows. The page is a pure function of this. */
 
-import type { MethodId } from "../core/checkouts/methods.ts";
+import type { ChargedMethodId, MethodId } from "../core/checkouts/methods.ts";
 
 export interface PageModel {
   language: "id" | "en";
@@ -35,6 +35,7 @@ export type Screen =
       | "attempt_expired"
       | "phone_unknown"
       | "closed"
+      | "cards_denied"
       | null;
     /** The method that the notice is about. */
     noticeMethod: MethodId | null;
@@ -44,8 +45,20 @@ export type Screen =
   /** The service waits for the gateway: a charge or the closing of one is not confirmed yet. */
   | { type: "waiting"; reason: "starting" | "closing"; method: MethodId }
   | {
+    type: "card";
+    /** The gateway's page, where the customer enters the card. */
+    url: string;
+    endsAt: Date;
+    /**
+     * `failed`: the last card was declined, or not confirmed in time; `in_process`: the bank asks
+     * the customer, or decides.
+     */
+    state: "ready" | "failed" | "in_process";
+    change: "now" | "never";
+  }
+  | {
     type: "instructions";
-    method: MethodId;
+    method: ChargedMethodId;
     payment: ShownPayment;
     /** Whether the customer can choose another method; `later`: when this attempt has ended. */
     change: "now" | "later" | "never";

@@ -10,14 +10,21 @@ import type { Words } from "./words.ts";
 type ScreenOf<T extends Screen["type"]> = Extract<Screen, { type: T }>;
 
 export const Waiting: FC<{ view: View; screen: ScreenOf<"waiting"> }> = ({ view, screen }) => {
-  const { waiting, checkAgain } = view.words;
-  const method = methodName(screen.method);
+  const { words } = view;
+  const { waiting, checkAgain } = words;
+  const method = methodName(words, screen.method);
   const isStarting = screen.reason === "starting";
   return (
     <div class="card outcome">
       <Spinner />
       <Heading>{isStarting ? waiting.starting(method) : waiting.closing(method)}</Heading>
-      <p>{isStarting ? waiting.startingHelp : waiting.closingHelp}</p>
+      <p>
+        {isStarting
+          ? waiting.startingHelp
+          : screen.method === "credit_card"
+          ? waiting.closingCardHelp
+          : waiting.closingHelp}
+      </p>
       <CheckLink view={view}>{checkAgain}</CheckLink>
     </div>
   );
@@ -26,12 +33,19 @@ export const Waiting: FC<{ view: View; screen: ScreenOf<"waiting"> }> = ({ view,
 export const Processing: FC<{ view: View; screen: ScreenOf<"processing"> }> = (
   { view, screen },
 ) => {
-  const { processing, checkAgain } = view.words;
+  const { words } = view;
+  const { processing, checkAgain } = words;
   return (
     <div class="card outcome">
       <Spinner />
       <Heading>{processing.title}</Heading>
-      {screen.method && <p>{processing.helpWith(methodName(screen.method))}</p>}
+      {screen.method && (
+        <p>
+          {screen.method === "credit_card"
+            ? processing.cardUnderReview
+            : processing.helpWith(methodName(words, screen.method))}
+        </p>
+      )}
       <p>{processing.help}</p>
       <CheckLink view={view}>{checkAgain}</CheckLink>
     </div>
@@ -90,8 +104,9 @@ const Receipt: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, screen })
 };
 
 /** Longer than in the list of methods, where the group says more. */
-function paidWith({ paid }: Words, method: string): string {
-  const name = methodName(method);
+function paidWith(words: Words, method: string): string {
+  const { paid } = words;
+  const name = methodName(words, method);
   if (method.endsWith("_va")) return paid.virtualAccount(name);
   return method === "credit_card" ? paid.card : name;
 }

@@ -4,6 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { firstLetter } from "./assets.tsx";
 import { Choose } from "./choose.tsx";
 import { headingOf, Instructions } from "./instructions.tsx";
+import { Card } from "./card.tsx";
 import { methodName } from "./methods.tsx";
 import type { PageModel } from "./model.ts";
 import { Ended, Items, Paid, Processing, Waiting } from "./outcomes.tsx";
@@ -123,6 +124,8 @@ function screenOf(view: View): Child {
       return <Choose view={view} screen={screen} />;
     case "waiting":
       return <Waiting view={view} screen={screen} />;
+    case "card":
+      return <Card view={view} screen={screen} />;
     case "instructions":
       return <Instructions view={view} screen={screen} />;
     case "processing":
@@ -142,7 +145,7 @@ function titleOf(words: Words, { screen }: PageModel): string {
     case "choose":
       return screen.methods.length === 0 ? words.choose.none : words.choose.title;
     case "waiting":
-      return words.waiting[screen.reason](methodName(screen.method));
+      return words.waiting[screen.reason](methodName(words, screen.method));
     case "instructions":
       return headingOf(words, screen.method);
     default:

@@ -106,17 +106,40 @@ function withNames(step: string): Child[] {
   return step.split("*").map((text, index) => (index % 2 === 1 ? <b>{text}</b> : text));
 }
 
+/** The button to choose another method, or why it is not available. */
+export const ChangeMethod: FC<{ view: View; change: "now" | "later" | "never" }> = (
+  { view, change },
+) => {
+  const { words } = view;
+  if (change !== "now") {
+    return <p class="help change">{change === "later" ? words.changeLater : words.cannotChange}</p>;
+  }
+  return (
+    <form class="change" method="post" action={linkTo(view, "/change")}>
+      <button type="submit" class="quiet">{words.change}</button>
+    </form>
+  );
+};
+
+interface CheckLinkProps {
+  view: View;
+  isMain?: boolean;
+  /** Whether the gateway is asked before the page is compared. */
+  asksGateway?: boolean;
+  children?: Child;
+}
+
 /** Loads the page again: a button with scripts, a link without. */
-export const CheckLink: FC<{ view: View; isMain?: boolean; children?: Child }> = (
-  { view, isMain = false, children },
+export const CheckLink: FC<CheckLinkProps> = (
+  { view, isMain = false, asksGateway = false, children },
 ) => {
   const { words } = view;
   return (
     <>
       <a
         class={isMain ? "button main" : "button"}
-        href={linkTo(view)}
-        data-check
+        href={linkTo(view, asksGateway ? "/return" : "")}
+        data-check={asksGateway ? "gateway" : "state"}
         data-checking={words.checking}
         data-same={words.notYet}
         data-offline={words.cannotCheck}

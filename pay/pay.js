@@ -200,6 +200,9 @@ async function writeClipboard(button) {
 async function check(link) {
   const result = link.parentElement.querySelector("[data-result]");
   result.textContent = link.dataset.checking;
+  if (link.dataset.check === "gateway") {
+    await fetch(link.href, { cache: "no-store" }).catch(() => {});
+  }
   const isSame = await compareState();
   if (isSame === null) result.textContent = link.dataset.offline;
   if (isSame === true) result.textContent = link.dataset.same;

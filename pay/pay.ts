@@ -5,7 +5,8 @@ import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { streamSSE } from "hono/streaming";
 import { readPaymentOfLink } from "../core/payments/read.ts";
-import { chooseMethod, closeOpenAttempt } from "../core/checkouts/attempts.ts";
+import { chooseMethod, closeOpenAttempt, leaveFailedPage } from "../core/checkouts/attempts.ts";
+import { checkCardPage } from "../core/checkouts/card_page.ts";
 import { readCheckoutPayments } from "../core/checkouts/checkout_record.ts";
 import { isMethod } from "../core/checkouts/methods.ts";
 import { fetchQrImage } from "../core/checkouts/qr_image.ts";
@@ -73,6 +74,17 @@ export function createPayPages(service: Service, options: PayOptions): Hono<AppE
   router.post("/:token/change/", async (c) => {
     const { checkout } = requireCheckout(await findTarget(service, options, c));
     await closeOpenAttempt(service, checkout);
+    return back(service, c);
+  });
+  // The customer comes back from the gateway's page for cards. Nothing in the address is trusted.
+  router.get("/:token/return/", async (c) => {
+    const { checkout } = requireCheckout(await findTarget(service, options, c));
+    await checkCardPage(service, checkout);
+    return back(service, c);
+  });
+  router.get("/:token/failed/", async (c) => {
+    const { checkout } = requireCheckout(await findTarget(service, options, c));
+    await leaveFailedPage(service, checkout);
     return back(service, c);
   });
   router.get("/:token/state/", async (c) => {

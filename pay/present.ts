@@ -3,9 +3,17 @@
 import { createHash } from "node:crypto";
 import type { CheckoutAttempt, GatewayCheckout } from "../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../db/payments/payments.ts";
-import { isMethod, type MethodId, METHODS, offeredMethods } from "../core/checkouts/methods.ts";
+import { cardDeadline, cardPageUrl } from "../core/checkouts/card_page.ts";
+import {
+  type ChargedMethodId,
+  isMethod,
+  type MethodId,
+  METHODS,
+  offeredMethods,
+} from "../core/checkouts/methods.ts";
 import { MAX_ATTEMPTS } from "../core/checkouts/schema.ts";
 import {
+  isDeniedCard,
   isInProcess,
   isPayable,
   openAttempt,
@@ -39,7 +47,7 @@ export function presentCheckoutPage(
   const { service, path, language } = context;
   const { order_id, gross_amount, customer_details, item_details } = checkout;
   const now = new Date(service.clock());
-  const screen = screenOf(checkout, payments, path, now);
+  const screen = screenOf(context, checkout, payments, now);
   return {
     language,
     path,
@@ -68,9 +76,9 @@ function nameOf(...names: unknown[]): string | null {
 }
 
 function screenOf(
+  context: PageContext,
   checkout: GatewayCheckout,
   payments: readonly GatewayPayment[],
-  path: string,
   now: Date,
 ): Screen {
   const { status, payment_id } = checkout;
@@ -85,24 +93,37 @@ function screenOf(
   if (status === "processing") return { type: "processing", method };
   if (!attempt || !method) return chooseScreen(checkout, payments, now);
   if (attempt.is_closing) return { type: "waiting", reason: "closing", method };
-  return attemptScreen(checkout, method, paymentsOf(attempt, payments), path);
+  const own = paymentsOf(attempt, payments);
+  // The payment arrived after the checkout was read.
+  if (own.some(wasPaid)) return { type: "processing", method };
+  const isLast = checkout.attempts.length === MAX_ATTEMPTS;
+  return method === "credit_card"
+    ? cardScreen(context, attempt, own, isLast)
+    : attemptScreen(method, own, context.path, isLast);
+}
+
+function cardScreen(
+  { service, language }: PageContext,
+  attempt: CheckoutAttempt,
+  payments: GatewayPayment[],
+  isLast: boolean,
+): Screen {
+  const url = cardPageUrl(service, attempt, language);
+  if (url === null) return { type: "waiting", reason: "starting", method: "credit_card" };
+  const state = payments.some(isPayable) ? "in_process" : payments.length > 0 ? "failed" : "ready";
+  const change = isLast ? "never" : "now";
+  return { type: "card", url, endsAt: cardDeadline(attempt), state, change };
 }
 
 function attemptScreen(
-  { attempts }: GatewayCheckout,
-  method: MethodId,
+  method: ChargedMethodId,
   payments: GatewayPayment[],
   path: string,
+  isLast: boolean,
 ): Screen {
   const payment = payments.find((each) => isPayable(each) && each.transaction_id !== null);
-  // The payment arrived after the checkout was read.
-  if (payments.some(wasPaid)) return { type: "processing", method };
   if (!payment) return { type: "waiting", reason: "starting", method };
-  const change = attempts.length === MAX_ATTEMPTS
-    ? "never"
-    : METHODS[method].closing === "wait"
-    ? "later"
-    : "now";
+  const change = isLast ? "never" : METHODS[method].closing === "wait" ? "later" : "now";
   return { type: "instructions", method, payment: shownPayment(payment, path), change };
 }
 
@@ -136,13 +157,18 @@ function noticeOf(
   payments: readonly GatewayPayment[],
 ) {
   const { method, result, is_closing } = attempt;
+  const own = paymentsOf(attempt, payments);
+  if (own.some(isDeniedCard)) {
+    return refused_payments.includes(method) ? "cards_denied" as const : "method_failed" as const;
+  }
   if (refused_payments.includes(method)) return "method_refused" as const;
-  const isRefused = paymentsOf(attempt, payments).some(({ is_refused }) => is_refused);
+  const isRefused = own.some(({ is_refused }) => is_refused);
   if (isRefused && isMethod(method) && METHODS[method].needsPhone) return "phone_unknown" as const;
   const isClosed = result === null || result === "cancel" || result === "expire";
   if (!isClosed) return "method_failed" as const;
   // Some methods are closed by an expiry: the time has not run out then.
-  return result === "expire" && !is_closing ? "attempt_expired" as const : "closed" as const;
+  const isOver = result === "expire" && (!is_closing || own.length === 0);
+  return isOver ? "attempt_expired" as const : "closed" as const;
 }
 
 function paidScreen(
@@ -212,7 +238,7 @@ function paymentScreen(payment: GatewayPayment, path: string): Screen {
   if (wasPaid(payment)) return paidScreen(payment, method ?? payment.payment_type, null);
   if (isInProcess(payment)) return { type: "processing", method };
   if (isPayable(payment)) {
-    if (!method) return { type: "processing", method };
+    if (!method || method === "credit_card") return { type: "processing", method: null };
     if (payment.transaction_id === null) return { type: "waiting", reason: "starting", method };
     return {
       type: "instructions",

@@ -25,12 +25,14 @@ const ENGLISH = {
     title: "How would you like to pay?",
     groups: {
       qr: "QRIS and e-wallets",
+      card: "Credit or debit card",
       bank: "Bank transfer (virtual account)",
       store: "Pay at a store",
       later: "Pay later",
     },
     hints: {
       qris: "Any bank or e-wallet app",
+      credit_card: "Visa, Mastercard, JCB",
       echannel: "Mandiri Bill Payment",
       store: "Cash at the till",
       later: "In instalments",
@@ -60,17 +62,45 @@ const ENGLISH = {
   noticeWithoutMethod:
     "Please choose how to pay again, and don’t use an earlier number or code any more.",
 
+  card: {
+    name: "card",
+    title: "Pay by card",
+    help: "You’ll enter your card details on Midtrans’s secure page and then come back here. " +
+      "The shop never sees your card number.",
+    open: "Enter card details",
+    again: "Try again with a card",
+    toBank: "Continue to the bank",
+    failed: "The card payment didn’t go through. Try again with this card or another one, or " +
+      "choose another way to pay.",
+    inProcess:
+      "Your bank is verifying the card. Complete the verification on the bank’s page, or " +
+      "wait here for the result.",
+    notices: {
+      method_refused:
+        "Card payments aren’t available at the moment. Please choose another way to pay.",
+      method_failed: "The card payment didn’t go through. Try again, or choose another way to pay.",
+      attempt_expired: "The time to pay by card has run out. Please choose again.",
+      closed: "Your card payment was closed. If the card page is still open in another tab, " +
+        "please close it.",
+      cards_denied:
+        "Your card payments were declined several times. Please choose another way to pay.",
+    },
+  },
+
   waiting: {
     starting: (method: string) => `Preparing your ${method} payment`,
     startingHelp: "This usually takes a few seconds.",
     closing: (method: string) => `Closing your ${method} payment`,
     closingHelp:
       "You can choose another way to pay in a moment. Please don’t pay with the old number or code.",
+    closingCardHelp: "Your bank may still be verifying the card. This can take up to 15 minutes. " +
+      "After that, you can choose another way to pay.",
   },
   processing: {
     title: "We’re processing your payment",
     help: "There is nothing more for you to do. You will see the result here.",
     helpWith: (method: string) => `${method} is confirming your payment.`,
+    cardUnderReview: "Your card payment is being reviewed.",
   },
 
   pay: {
@@ -210,12 +240,14 @@ const INDONESIAN: Words = {
     title: "Pilih cara bayar",
     groups: {
       qr: "QRIS dan e-wallet",
+      card: "Kartu kredit atau debit",
       bank: "Transfer bank (virtual account)",
       store: "Bayar di gerai",
       later: "Bayar nanti",
     },
     hints: {
       qris: "Semua aplikasi bank dan e-wallet",
+      credit_card: "Visa, Mastercard, JCB",
       echannel: "Mandiri Bill Payment",
       store: "Tunai di kasir",
       later: "Bisa dicicil",
@@ -245,17 +277,47 @@ const INDONESIAN: Words = {
   noticeWithoutMethod:
     "Silakan pilih lagi cara bayar, dan jangan gunakan nomor atau kode sebelumnya.",
 
+  card: {
+    name: "kartu",
+    title: "Bayar dengan kartu",
+    help: "Isi data kartu di halaman Midtrans yang aman. Setelah itu Anda kembali ke sini. Toko " +
+      "tidak melihat nomor kartu Anda.",
+    open: "Isi data kartu",
+    again: "Coba lagi dengan kartu",
+    toBank: "Lanjut ke halaman bank",
+    failed: "Pembayaran dengan kartu tidak berhasil. Coba lagi dengan kartu ini atau kartu lain, " +
+      "atau ganti cara bayar.",
+    inProcess:
+      "Bank sedang memverifikasi kartu Anda. Selesaikan verifikasi di halaman bank, atau " +
+      "tunggu hasilnya di sini.",
+    notices: {
+      method_refused:
+        "Pembayaran dengan kartu sedang tidak tersedia. Silakan pilih cara bayar lain.",
+      method_failed:
+        "Pembayaran dengan kartu tidak berhasil. Coba lagi, atau pilih cara bayar lain.",
+      attempt_expired: "Waktu untuk membayar dengan kartu sudah habis. Silakan pilih lagi.",
+      closed:
+        "Pembayaran dengan kartu sudah ditutup. Kalau halaman kartunya masih terbuka di tab " +
+        "lain, silakan tutup.",
+      cards_denied:
+        "Pembayaran dengan kartu sudah beberapa kali ditolak. Silakan pilih cara bayar lain.",
+    },
+  },
+
   waiting: {
-    starting: (method) => `Menyiapkan pembayaran ${method}`,
+    starting: (method) => `Menyiapkan pembayaran dengan ${method}`,
     startingHelp: "Biasanya hanya beberapa detik.",
-    closing: (method) => `Menutup pembayaran ${method}`,
+    closing: (method) => `Menutup pembayaran dengan ${method}`,
     closingHelp:
       "Sebentar lagi Anda bisa memilih cara bayar lain. Jangan bayar ke nomor atau kode yang lama.",
+    closingCardHelp: "Bank mungkin masih memverifikasi kartu Anda. Ini bisa memakan waktu hingga " +
+      "15 menit. Setelah selesai, Anda bisa memilih cara bayar lain.",
   },
   processing: {
     title: "Pembayaran Anda sedang diproses",
     help: "Anda tidak perlu melakukan apa-apa lagi. Hasilnya akan tampil di sini.",
     helpWith: (method) => `${method} sedang mengonfirmasi pembayaran Anda.`,
+    cardUnderReview: "Pembayaran Anda dengan kartu sedang ditinjau.",
   },
 
   pay: {

@@ -27,6 +27,8 @@ export const SCHEMAS = {
   registerCard: responses.RegisteredCard,
   pointInquiry: responses.Points,
   getBin: responses.Bin,
+  createSnapPage: responses.SnapPage,
+  cancelSnapPage: responses.CancelledSnapPage,
   createPayAccount: responses.PayAccount,
   getPayAccount: responses.PayAccount,
   unbindPayAccount: responses.PayAccount,

@@ -1,4 +1,7 @@
-/** All steps in their order, and the steps for invoices, subscriptions and linked accounts. */
+/**
+ * All steps in their order, and the steps for Snap pages, invoices, subscriptions and linked
+ * accounts.
+ */
 
 import type { JsonObject } from "../../core/gateway/json.ts";
 import { CARD_STEPS } from "./card_steps.ts";
@@ -13,6 +16,8 @@ import {
   statusAfter,
 } from "./payment_steps.ts";
 import { type Earlier, NotRun, type Step } from "./session.ts";
+
+const NO_ID = "00000000-0000-4000-8000-000000000000";
 
 /** An operation on the resource of an earlier step. */
 function on(name: string, operation: Operation, from: string, member = "id"): Step {
@@ -41,6 +46,43 @@ const createInvoice = (name: string, order: string, more?: object): Step => ({
     { idempotencyKey: earlier.id(`${name} key`) },
   ],
 });
+
+function openPage(name: string, order = "snap"): Step {
+  return {
+    name,
+    operation: "createSnapPage",
+    args: ({ id }) => [{
+      transaction_details: { order_id: id(order), gross_amount: AMOUNT },
+      enabled_payments: ["credit_card"],
+      credit_card: { secure: true },
+    }],
+  };
+}
+
+/** Unused pages only: a card is entered in a browser. */
+const SNAP_PAGES: Step[] = [
+  openPage("open Snap page"),
+  {
+    name: "status of an unused Snap page",
+    operation: "getStatus",
+    args: ({ id, body }) => {
+      body("open Snap page");
+      return [id("snap")];
+    },
+  },
+  openPage("open Snap page again"),
+  on("cancel replaced Snap page", "cancelSnapPage", "open Snap page", "token"),
+  on("cancel Snap page", "cancelSnapPage", "open Snap page again", "token"),
+  on("cancel Snap page again", "cancelSnapPage", "open Snap page again", "token"),
+  { name: "cancel Snap page, unknown token", operation: "cancelSnapPage", args: () => [NO_ID] },
+  openPage("open Snap page after its cancellation"),
+  {
+    name: "open Snap page without an order id",
+    operation: "createSnapPage",
+    args: () => [{ transaction_details: { gross_amount: AMOUNT } }],
+  },
+  { ...openPage("open Snap page, wrong server key", "snap with a wrong key"), hasWrongKey: true },
+];
 
 const INVOICES: Step[] = [
   createInvoice("create invoice", "invoice"),
@@ -106,8 +148,6 @@ function changeSubscription(name: string, operation: Operation): Step[] {
     },
   ];
 }
-
-const NO_ID = "00000000-0000-4000-8000-000000000000";
 
 const [UPDATE, AFTER_UPDATE] = changeSubscription("update", "updateSubscription");
 
@@ -208,6 +248,7 @@ const ACCOUNTS: Step[] = [
 export const STEPS: Step[] = [
   ...PAYMENT_STEPS,
   ...CARD_STEPS,
+  ...SNAP_PAGES,
   ...INVOICES,
   ...SUBSCRIPTIONS,
   ...ACCOUNTS,

@@ -11,14 +11,17 @@ import {
 } from "../../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { ServiceError } from "../errors.ts";
+
 import { newId } from "../ids.ts";
 import { cancelPayment, expirePayment } from "../payments/actions.ts";
 import { createCharge } from "../payments/charge.ts";
 import { type ChargeInput, ChargeSchema } from "../payments/charge_input.ts";
 import type { Service } from "../service.ts";
+import { checkCardPage, closeCardPage, hasPageEnded, openCardPage } from "./card_page.ts";
 import {
   changeCheckout,
   customerOf,
+  problems,
   readCheckoutPayments,
   settleLaterJob,
 } from "./checkout_record.ts";
@@ -26,7 +29,7 @@ import { orderIdOf } from "./create.ts";
 import { expirySeconds, isMethod, type MethodId, METHODS, offeredMethods } from "./methods.ts";
 import { MAX_ATTEMPTS } from "./schema.ts";
 import { settle } from "./settle.ts";
-import { isInProcess, isPayable, openAttempt, paymentsOf } from "./states.ts";
+import { isCardAttempt, isInProcess, isPayable, openAttempt, paymentsOf } from "./states.ts";
 
 export type Choice =
   /** The customer can pay, or the state of the checkout says why not. */
@@ -50,7 +53,7 @@ export async function chooseMethod(
   const open = openAttempt(current);
   // It has ended, or the bank decides about the payment that the customer has made.
   if (current.status !== "open") return { type: "done", checkout: current };
-  if (open && (open.method !== method || open.is_closing)) {
+  if (open && (open.method !== method || open.is_closing || hasPageEnded(open, service.clock()))) {
     const closed = await closeOpenAttempt(service, current);
     if (openAttempt(closed)) return { type: "waiting", checkout: closed };
     return await startAttempt(service, closed, method, phone);
@@ -81,13 +84,34 @@ async function startAttempt(
       closed_at: null,
       result: null,
       created_at: now,
+      page: null,
+      page_requested_at: null,
+      page_ends_at: null,
+      page_checked_at: null,
+      is_page_closed: false,
     };
     return { attempts: [attempt], jobs: [settleLaterJob(current, now)] };
   });
   const attempt = openAttempt(checkout);
   // Another device has chosen a method at the same moment, or the checkout has ended.
   if (!attempt || attempt.method !== method) return { type: "done", checkout };
-  return await chargeAttempt(service, checkout, attempt, phone);
+  return isCardAttempt(attempt)
+    ? await startCardAttempt(service, checkout, attempt)
+    : await chargeAttempt(service, checkout, attempt, phone);
+}
+
+async function startCardAttempt(
+  service: Service,
+  known: GatewayCheckout,
+  attempt: CheckoutAttempt,
+): Promise<Choice> {
+  const { checkout, refusal } = await openCardPage(service, known, attempt);
+  if (refusal) {
+    const problem = problems.gatewayProblem(refusal, checkout, refusal.outcome);
+    const refused = await rememberRefusal(service, checkout, "credit_card", problem);
+    return { type: "refused", checkout: refused, method: "credit_card", problem };
+  }
+  return { type: openAttempt(checkout)?.page === null ? "waiting" : "done", checkout };
 }
 
 /** Charges with the attempt's id as idempotency key: a repeated call continues the first one. */
@@ -167,6 +191,22 @@ function chargeOf(
 }
 
 /**
+ * The gateway's page for cards has sent the customer away after a denied card. It may not accept
+ * another card, so the customer chooses again.
+ */
+export async function leaveFailedPage(
+  service: Service,
+  known: GatewayCheckout,
+): Promise<GatewayCheckout> {
+  const checked = await settle(service, await checkCardPage(service, known), "return");
+  const attempt = openAttempt(checked);
+  if (!attempt || !isCardAttempt(attempt)) return checked;
+  const payments = paymentsOf(attempt, await readCheckoutPayments(service, checked));
+  const isDenied = payments.length > 0 && !payments.some(isPayable);
+  return isDenied ? await closeOpenAttempt(service, checked) : checked;
+}
+
+/**
  * Closes the attempt that may be payable. It stays open in the result if the gateway does not
  * confirm that; a job goes on then.
  */
@@ -194,6 +234,7 @@ async function closeAtGateway(
   checkout: GatewayCheckout,
   attempt: CheckoutAttempt,
 ): Promise<GatewayCheckout> {
+  if (isCardAttempt(attempt)) return await closeCardPage(service, checkout, attempt);
   const payments = paymentsOf(attempt, await readCheckoutPayments(service, checkout));
   if (payments.length === 0) return await closeWithoutPayment(service, checkout, attempt);
   for (const payment of payments.filter(isPayable)) {
@@ -212,10 +253,18 @@ async function closeWithoutPayment(
     (sql) => revokeOrderId(sql, attempt),
     "revoke order id",
   );
-  if (!isRevoked) return checkout;
+  return isRevoked ? await endAttempt(service, checkout, attempt) : checkout;
+}
+
+/** Ends an attempt that has no payment, and cannot get one. */
+async function endAttempt(
+  service: Service,
+  checkout: GatewayCheckout,
+  { id }: CheckoutAttempt,
+): Promise<GatewayCheckout> {
   return await changeCheckout(service, checkout, (current) => {
     const open = openAttempt(current);
-    if (open?.id !== attempt.id) return null;
+    if (open?.id !== id) return null;
     return { attempts: [{ ...open, closed_at: new Date(service.clock()) }] };
   });
 }

@@ -12,6 +12,7 @@ export const METHOD_IDS = [
   "gopay",
   "shopeepay",
   "ovo",
+  "credit_card",
   "bca_va",
   "bni_va",
   "bri_va",
@@ -26,6 +27,9 @@ export const METHOD_IDS = [
 
 export type MethodId = (typeof METHOD_IDS)[number];
 
+/** The methods that this service charges. A card is paid on the gateway's own page. */
+export type ChargedMethodId = Exclude<MethodId, "credit_card">;
+
 export interface Method {
   /** The members that tell the gateway which method it is. */
   charge: Pick<ChargeInput, "payment_type"> & { bank?: string; store?: string };
@@ -34,9 +38,10 @@ export interface Method {
   max: number | null;
   /**
    * How the gateway is told that an attempt can no longer be paid. `wait`: it ends by itself within
-   * about a minute, and there is no call for it.
+   * about a minute, and there is no call for it. `page`: it is paid on the gateway's own page,
+   * which has calls of its own (`card_page.ts`).
    */
-  closing: "cancel" | "expire" | "wait";
+  closing: "cancel" | "expire" | "wait" | "page";
   /** How long an attempt can be paid, in seconds. */
   expiry: {
     /** An attempt cannot be shorter than this; the method is not offered if less is left. */
@@ -74,6 +79,14 @@ export const METHODS: Record<MethodId, Method> = {
     closing: "wait",
     expiry: { least: 2 * MINUTE, most: 65, isFixed: true },
     needsPhone: true,
+  },
+  credit_card: {
+    charge: { payment_type: "credit_card" },
+    min: null,
+    max: null,
+    closing: "page",
+    // The gateway refuses a page of less than 5 minutes; the rest is time to open it.
+    expiry: { least: 6 * MINUTE, most: 30 * MINUTE },
   },
   bca_va: { ...ACCOUNT, charge: BANK("bca"), min: 10_000, max: 20_000_000_000 },
   bni_va: { ...ACCOUNT, charge: BANK("bni"), min: null, max: null },

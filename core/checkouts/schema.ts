@@ -18,7 +18,7 @@ export const CheckoutInputSchema = omitNulls(
     ...commonFields,
     order_id: orderId(MAX_ORDER_ID).optional().openapi({
       description: "Your order id; generated if omitted. The checkout reserves it, and the same " +
-        "id with `~2` to `~10`: each attempt of the customer is charged with one of them.",
+        "id with `~2` to `~10`: each attempt of the customer has one of them.",
       example: "order-1894",
     }),
     enabled_payments: list(oneOf(METHOD_IDS), METHOD_IDS.length).optional().openapi({

@@ -37,20 +37,31 @@ export function decideCancellation(
   };
 }
 
+/** Null: cards are refused already. */
+function withCardsRefused({ refused_payments }: GatewayCheckout): string[] | null {
+  return refused_payments.includes("credit_card") ? null : [...refused_payments, "credit_card"];
+}
+
 function decide(
   checkout: GatewayCheckout,
   payments: readonly GatewayPayment[],
   now: Date,
   source: string,
 ): Change<GatewayCheckout> | null {
-  const { status, paid, extra, ended, isOpen } = outcomeOf(checkout, payments, now);
+  const { status, paid, extra, ended, isOpen, areCardsRefused } = outcomeOf(
+    checkout,
+    payments,
+    now,
+  );
   const isNew = status !== checkout.status;
   const isExtraNew = extra !== null && checkout.extra_payment_id === null;
-  if (!isNew && !isExtraNew && ended.length === 0) return null;
+  const refused = areCardsRefused && isRunning(checkout) ? withCardsRefused(checkout) : null;
+  if (!isNew && !isExtraNew && ended.length === 0 && !refused) return null;
   const isOver = status === "paid" || status === "expired";
   return {
     attempts: ended,
     set: {
+      ...refused && { refused_payments: refused },
       ...isNew && isOver && { ended_at: now },
       ...isNew && status === "paid" && {
         payment_id: paid!.id,
@@ -59,8 +70,9 @@ function decide(
       ...isExtraNew && { extra_payment_id: extra.id },
       ...isOver && { check_at: null },
     },
-    // Another attempt of a paid checkout must not stay payable.
-    jobs: isOver && isOpen ? [{ ...settleLaterJob(checkout, now), run_at: now }] : [],
+    // The open attempt must not stay payable after a payment; after too many denied cards, the
+    // page for cards is closed.
+    jobs: (isOver || refused) && isOpen ? [{ ...settleLaterJob(checkout, now), run_at: now }] : [],
     ...isNew && { transition: { to: { status, fraud: null }, events: eventsOf(status), source } },
   };
 }

@@ -16,9 +16,10 @@ import { SETTLE_CHECKOUT } from "../jobs/task_names.ts";
 import { inOneMinute, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { Service } from "../service.ts";
 import { closeOpenAttempt } from "./attempts.ts";
+import { checkCardPage, hasPageEnded, isPageLost } from "./card_page.ts";
 import { readCheckoutPayments, settleLaterJob } from "./checkout_record.ts";
 import { settle } from "./settle.ts";
-import { isRunning, openAttempt, paymentsOf } from "./states.ts";
+import { isCardAttempt, isRunning, openAttempt, paymentsOf } from "./states.ts";
 
 export function createSettleCheckout(service: Service): Task {
   return {
@@ -36,8 +37,12 @@ export async function settleCheckout(
 ): Promise<{ status: string } | null> {
   const known = await service.database.query((sql) => findCheckout(sql, id), "find checkout");
   if (!known) return null;
-  const settled = await settle(service, known, "settle_checkout");
-  if (!await mustClose(service, settled)) return { status: settled.status };
+  const settled = await settle(service, known, SETTLE_CHECKOUT);
+  if (!await mustClose(service, settled)) {
+    // If a notification was lost, only the gateway knows that the customer has paid by card.
+    const checked = await checkCardPage(service, settled);
+    return { status: (await settle(service, checked, SETTLE_CHECKOUT)).status };
+  }
   const closed = await closeOpenAttempt(service, settled);
   if (openAttempt(closed)) throw new PostponeJob(inOneMinute(service.clock()));
   return { status: closed.status };
@@ -50,8 +55,13 @@ async function mustClose(service: Service, checkout: GatewayCheckout): Promise<b
   if (attempt.is_closing || !isRunning(checkout) || checkout.expires_at.getTime() <= now) {
     return true;
   }
-  // The request that chose the method was cut off before it stored the payment.
   const payments = paymentsOf(attempt, await readCheckoutPayments(service, checkout));
+  if (isCardAttempt(attempt)) {
+    return isPageLost(service, attempt) || hasPageEnded(attempt, now) ||
+      checkout.refused_payments.includes(attempt.method) ||
+      payments.some(({ transaction_status }) => transaction_status === "cancel");
+  }
+  // The request that chose the method was cut off before it stored the payment.
   return payments.length === 0 && now - attempt.created_at.getTime() >= UNANSWERED_CHECK_MS;
 }
 

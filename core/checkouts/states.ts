@@ -49,6 +49,18 @@ export function paymentsOf(
   return payments.filter((payment) => payment.order_id === order_id);
 }
 
+/** An attempt by card is paid on the gateway's own page, where several cards can be tried. */
+export function isCardAttempt({ method }: CheckoutAttempt): boolean {
+  return method === "credit_card";
+}
+
+/** After this many denied cards, the checkout does not offer cards any more. */
+const MAX_DENIALS = 3;
+
+export function isDeniedCard({ payment_type, transaction_status }: GatewayPayment): boolean {
+  return payment_type === "credit_card" && transaction_status === "deny";
+}
+
 /** Whether the gateway has the money, or had it and gave it back. */
 export function wasPaid({ paid_at }: GatewayPayment): boolean {
   return paid_at !== null;
@@ -76,6 +88,8 @@ export interface Outcome {
   ended: CheckoutAttempt[];
   /** Whether an attempt may be payable. */
   isOpen: boolean;
+  /** Whether too many cards were denied to offer cards again. */
+  areCardsRefused: boolean;
 }
 
 /** What the payments say about the checkout. */
@@ -92,7 +106,8 @@ export function outcomeOf(
   const isOpen = checkout.attempts.some(({ id, closed_at }) =>
     closed_at === null && !ended.some((each) => each.id === id)
   );
-  return { status: statusOf(), paid: first, extra, ended, isOpen };
+  const areCardsRefused = payments.filter(isDeniedCard).length >= MAX_DENIALS;
+  return { status: statusOf(), paid: first, extra, ended, isOpen, areCardsRefused };
 
   function statusOf(): CheckoutStatus {
     if (first) return "paid";
@@ -112,5 +127,7 @@ function endOf(
   if (attempt.closed_at !== null || payments.length === 0) return null;
   if (payments.some(wasPaid)) return { ...attempt, closed_at: now, result: "paid" };
   if (payments.some(isPayable)) return null;
+  // The customer can try another card until the page ends.
+  if (isCardAttempt(attempt)) return null;
   return { ...attempt, closed_at: now, result: payments.at(-1)!.transaction_status };
 }

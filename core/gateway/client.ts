@@ -20,6 +20,7 @@ import {
   invoiceOperations,
   payAccountOperations,
   paymentOperations,
+  snapOperations,
   subscriptionOperations,
 } from "./operations.ts";
 import { createRateLimitPause, type RateLimitPause } from "./rate_limit.ts";
@@ -85,6 +86,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
       ...payments,
       ...cardOperations(callGateway, options.clientKey),
       ...accountOperations(callGateway),
+      ...snapOperations(callGateway),
       ...payAccountOperations(callGateway),
       ...subscriptionOperations(callGateway),
       ...invoiceOperations(callGateway),

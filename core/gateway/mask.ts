@@ -29,8 +29,12 @@ const UUID_OR_DIGITS = new RegExp(
   "g",
 );
 
-/** The token in the URL of a customer's 3-D Secure page; JSON may escape the slashes. */
-const REDIRECT_TOKEN = /(3ds\\?\/redirect\\?\/)[^"\s/?\\]+/gi;
+/** The token in the URL of a 3-D Secure or Snap page; JSON may escape the slashes. */
+const REDIRECT_TOKEN =
+  /((?:3ds\\?\/redirect|snap\\?\/v\d\\?\/(?:redirection|vtweb|transactions))\\?\/)[^"\s/?\\]+/gi;
+
+/** The link to a customer's page of this service, which the gateway is told to return to. */
+const PAGE_LINK = /(\/pay\\?\/)[\w-]{44}/g;
 
 const AUTHORIZATION = /\b(Basic|Bearer)\s+[\w+/=.~-]{16,}/gi;
 
@@ -39,6 +43,7 @@ export function maskText(text: string, secrets: string[] = []): string {
   return maskSecretFields(maskSecrets(text, secrets))
     .replace(SECRET_PARAMETER, `$1${MASK}`)
     .replace(REDIRECT_TOKEN, `$1${MASK}`)
+    .replace(PAGE_LINK, `$1${MASK}`)
     .replace(AUTHORIZATION, `$1 ${MASK}`)
     .replace(UUID_OR_DIGITS, (digits, uuid?: string) => uuid ?? maskCardNumbers(digits));
 }

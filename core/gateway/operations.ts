@@ -5,6 +5,7 @@ import type { ResponseSchema } from "./json.ts";
 import { checkAmount, get, patch, path, post, type RequestSpec } from "./request.ts";
 import {
   Bin,
+  CancelledSnapPage,
   CardToken,
   type GatewayResponse,
   Invoice,
@@ -13,6 +14,7 @@ import {
   PayAccount,
   Points,
   RegisteredCard,
+  SnapPage,
   Subscription,
   Transaction,
   TransactionList,
@@ -34,7 +36,10 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** The transaction is one of a channel in `snap_api.ts`. */
   isSnapApi?: boolean;
-  /** Only for a charge: where its notifications are sent, instead of the dashboard's URL. */
+  /**
+   * Only for a charge or a Snap page: where its notifications are sent, instead of the dashboard's
+   * URL.
+   */
   notificationUrl?: string | null;
   /** From `takeProbe`; null: the call asks the circuit breaker when it is sent. */
   permit?: Permit | null;
@@ -67,11 +72,7 @@ export function paymentOperations(call: CallGateway) {
     async charge(payload: ChargePayload, options: CallOptions = {}) {
       checkAmount(payload.transaction_details.gross_amount);
       const deadlineMs = options.deadlineMs ?? CHARGE_DEADLINE_MS;
-      const { notificationUrl } = options;
-      const spec = {
-        ...postWithKey("/v2/charge", payload),
-        ...notificationUrl && { headers: { "X-Override-Notification": notificationUrl } },
-      };
+      const spec = withNotificationUrl(postWithKey("/v2/charge", payload), options);
       const response = await call(Transaction, spec, { ...options, deadlineMs });
       return isSnapApi(channelOf(response.body)) ? withoutWrongOrder(response) : response;
     },
@@ -131,6 +132,12 @@ export function paymentOperations(call: CallGateway) {
 
 function withSource(spec: RequestSpec, options: CallOptions = {}): RequestSpec {
   return options.isSnapApi ? { ...spec, headers: SNAP_API_HEADERS } : spec;
+}
+
+function withNotificationUrl(spec: RequestSpec, { notificationUrl }: CallOptions): RequestSpec {
+  return notificationUrl
+    ? { ...spec, headers: { "X-Override-Notification": notificationUrl } }
+    : spec;
 }
 
 function postWithKey(path: string, body?: object): RequestSpec {
@@ -203,6 +210,33 @@ export function accountOperations(call: CallGateway) {
     async getMerchantPreferences(options?: CallOptions) {
       const spec = { ...get("/snap/v3/merchant-preferences"), isOnSnapHost: true };
       return await call(MerchantPreferences, spec, options);
+    },
+  };
+}
+
+export interface SnapPayload {
+  transaction_details: { order_id: string; gross_amount: number };
+  [name: string]: unknown;
+}
+
+/**
+ * Snap, the gateway's own payment page. The gateway supports no idempotency key for it. Until the
+ * customer confirms a card, a page that is created with the same order id replaces the first.
+ */
+export function snapOperations(call: CallGateway) {
+  return {
+    async createSnapPage(payload: SnapPayload, options: CallOptions = {}) {
+      checkAmount(payload.transaction_details.gross_amount);
+      const spec = { ...post("/snap/v1/transactions", payload), isOnSnapHost: true };
+      return await call(SnapPage, withNotificationUrl(spec, options), options);
+    },
+    async cancelSnapPage(token: string, options?: CallOptions) {
+      const spec = post(path`/snap/v1/transactions/${token}/cancel`);
+      return await call(
+        CancelledSnapPage,
+        { ...spec, isOnSnapHost: true, secrets: [token] },
+        options,
+      );
     },
   };
 }

@@ -158,6 +158,11 @@ export const MerchantPreferences = looseObject({
   payment_channels: listOf(orNull(looseObject({ name: text, enabled: bool }))),
 });
 
+/** Snap, the gateway's own payment page. */
+export const SnapPage = looseObject({ token: text, redirect_url: text });
+
+export const CancelledSnapPage = looseObject({ canceled_at: text });
+
 export const PayAccount = looseObject({
   ...common,
   account_id: text,

@@ -16,7 +16,7 @@ import type { Service } from "../service.ts";
 import { applyReport, matchesInvoice } from "./apply_report.ts";
 
 export function linkToInvoice({ id, user_id }: GatewayInvoice): Link {
-  return { user_id, invoice_id: id, subscription_id: null };
+  return { user_id, invoice_id: id, subscription_id: null, checkout_id: null };
 }
 
 /** The gateway's id of the invoice to which, according to the gateway, the transaction belongs. */

@@ -9,6 +9,7 @@ import type { NewJob } from "../../db/jobs/jobs.ts";
 import { type GatewayNotification, notificationWrites } from "../../db/payments/notifications.ts";
 import { findPaymentOfTransaction, paymentLookups } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
+import { findCheckoutLink } from "../checkouts/link.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import {
   GatewayError,
@@ -240,7 +241,7 @@ export async function applyFound(
     );
   }
   const link = await findSubscriptionLink(service, notified, answer) ??
-    await findInvoiceLink(service, answer);
+    await findInvoiceLink(service, answer) ?? await findCheckoutLink(service, answer);
   const adopted = await adoptTransaction(service, report, link);
   await checkInvoiceOfOrder(service, adopted.payment);
   await checkSubscriptionsByName(service, adopted.payment);

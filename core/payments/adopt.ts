@@ -8,7 +8,7 @@ import type { NewHistory } from "../../db/records/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import type { Service } from "../service.ts";
-import { newPayment } from "./new_payment.ts";
+import { type NewPayment, newPayment } from "./new_payment.ts";
 import {
   type AppliedReport,
   applyReport,
@@ -21,11 +21,14 @@ import { changePayment, paymentKind } from "./payment_record.ts";
 import { isStatus } from "./states.ts";
 import { amountOf } from "./transaction.ts";
 
-/** The invoice or subscription that an adopted payment belongs to, and its owner. */
+/** The record that an adopted payment belongs to, and its owner. */
 export interface Link {
   user_id: string;
   invoice_id: string | null;
   subscription_id: string | null;
+  checkout_id: string | null;
+  /** What a new payment copies from the record. */
+  details?: Partial<NewPayment>;
 }
 
 /** Whether a response contains all values for a new payment. The status may be unrecognized. */
@@ -75,7 +78,8 @@ async function insertAdopted(
   link: Link | null,
 ): Promise<AppliedReport | null> {
   const now = new Date(service.clock());
-  const payment = { ...adoptedPayment(report.answer, now), ...link };
+  const { details, ...owner } = link ?? {};
+  const payment = { ...adoptedPayment(report.answer, now, details), ...owner };
   const write = buildWrite(service, paymentKind, payment, firstChange(payment, report, now));
   const actor = actorOfChange(service, report.source, report.notification?.id);
   const history = [creationHistory(payment, report.source, actor), ...write.history];
@@ -96,7 +100,11 @@ async function insertAdopted(
 }
 
 /** Expects a response with an order id, a transaction id and an amount (`canAdopt`). */
-function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
+function adoptedPayment(
+  answer: Transaction,
+  now: Date,
+  details: Link["details"] = {},
+): GatewayPayment {
   const input = {
     order_id: answer.order_id!,
     gross_amount: amountOf(answer)!,
@@ -104,12 +112,13 @@ function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
     authorize: answer.transaction_status === "authorize",
     metadata: answer.metadata ?? undefined,
   };
+  const payment = newPayment({ ...input, ...details }, null, now);
   return {
-    ...newPayment(input, null, now),
+    ...payment,
     currency: answer.currency ?? "IDR",
-    custom_field1: answer.custom_field1,
-    custom_field2: answer.custom_field2,
-    custom_field3: answer.custom_field3,
+    custom_field1: answer.custom_field1 ?? payment.custom_field1,
+    custom_field2: answer.custom_field2 ?? payment.custom_field2,
+    custom_field3: answer.custom_field3 ?? payment.custom_field3,
   };
 }
 
@@ -152,8 +161,9 @@ async function linkPayment(
     known,
     (current) => {
       if (current.user_id !== null) return null;
-      const { user_id } = link;
-      return { set: { ...link }, refunds: current.refunds.map((each) => ({ ...each, user_id })) };
+      const { details: _, ...owner } = link;
+      const { user_id } = owner;
+      return { set: owner, refunds: current.refunds.map((each) => ({ ...each, user_id })) };
     },
   );
 }

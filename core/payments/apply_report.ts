@@ -432,6 +432,8 @@ function appliedMembers(
     refunded_amount: to.refunded ?? current.refunded_amount,
     captured_amount: isPaid ? current.captured_amount ?? capturedAmount(current, reported) : null,
     chargeback_amount: to.chargedBack ?? current.chargeback_amount,
+    // A card on the gateway's own page is first reported as pending.
+    ...to.status === "authorize" && { is_hold: true },
     paid_at: current.paid_at ?? (isPaid ? now : null),
   };
 }

@@ -65,7 +65,7 @@ async function endUnlistedCharge(
  * If the time is uncertain, the grace period may not be over yet. With the key of another account,
  * the gateway does not list the charge even if it was made.
  */
-async function canGiveUp({ clockCheck, gateway }: Service): Promise<boolean> {
+export async function canGiveUp({ clockCheck, gateway }: Service): Promise<boolean> {
   return canDecideByTime(await clockCheck.measure()) && await gateway.verifyAccount() === "same";
 }
 

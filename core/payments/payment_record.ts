@@ -148,7 +148,7 @@ function checkLinkedRecords(
     const times = { runAt: cause.now, now: cause.now };
     jobs.push(newJob(CHECK_SUBSCRIPTION_STATUS, subject, payload, times));
   }
-  if (checkout_id !== null && hasChanged) {
+  if (checkout_id !== null && (hasChanged || before.checkout_id === null)) {
     const subject = { id: checkout_id, user_id: after.user_id };
     const payload = { checkout_id, payment_id: after.id };
     jobs.push(newJob(SETTLE_CHECKOUT, subject, payload, { runAt: cause.now, now: cause.now }));

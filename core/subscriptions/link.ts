@@ -21,7 +21,7 @@ import type { Service } from "../service.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
 
 export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
-  return { user_id, invoice_id: null, subscription_id: id };
+  return { user_id, invoice_id: null, subscription_id: id, checkout_id: null };
 }
 
 /** `notified`: the metadata in the notification about the transaction, which is not signed. */

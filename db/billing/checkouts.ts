@@ -101,12 +101,27 @@ export async function findCheckout(
   return row ? withTimes(row) : null;
 }
 
+/** Null: no attempt of a checkout has this order id. */
+export async function findCheckoutOfOrder(
+  sql: Sql,
+  orderId: string,
+): Promise<GatewayCheckout | null> {
+  const [row] = await sql<[GatewayCheckout?]>`
+    select ${sql.unsafe(WHOLE_CHECKOUT)} from gateway.checkouts checkout
+    where id = (
+      select checkout_id from gateway.checkout_attempts where order_id = ${orderId})`;
+  return row ? withTimes(row) : null;
+}
+
 /** JSON has the times of the attempts as text. */
 function withTimes(checkout: GatewayCheckout): GatewayCheckout {
   const attempts = checkout.attempts.map((attempt) => ({
     ...attempt,
     created_at: new Date(attempt.created_at),
     closed_at: attempt.closed_at && new Date(attempt.closed_at),
+    page_requested_at: attempt.page_requested_at && new Date(attempt.page_requested_at),
+    page_ends_at: attempt.page_ends_at && new Date(attempt.page_ends_at),
+    page_checked_at: attempt.page_checked_at && new Date(attempt.page_checked_at),
   }));
   return { ...checkout, attempts };
 }

@@ -77,7 +77,7 @@ export const PAYMENT_COLUMNS = {
   checkout_id: mutable<string | null>(null),
   subscription_id: mutable<string | null>(null),
   /** The card was authorized without capture, so a part of the amount can be captured. */
-  is_hold: fixed<boolean>(false),
+  is_hold: mutable<boolean>(false),
   /** The gateway rejected the charge: no transaction exists, and none will be created. */
   is_refused: mutable<boolean>(false),
   /** When the service first learned that the payment is paid. */

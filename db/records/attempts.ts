@@ -17,6 +17,16 @@ export const ATTEMPT_COLUMNS = {
   /** How it ended: `paid`, or the last status of its payment; null: open, or without a payment. */
   result: mutable<string | null>(),
   created_at: fixed<Date>(),
+  /** The gateway's page for cards: its token and address, encrypted; null: not opened yet. */
+  page: mutable<string | null>(null),
+  /** When an instance began to open the page; null: none has. */
+  page_requested_at: mutable<Date | null>(null),
+  /** When the page has certainly ended: a minute after its time at the gateway; null: no page. */
+  page_ends_at: mutable<Date | null>(null),
+  /** When the gateway was last asked for the transactions of the page. */
+  page_checked_at: mutable<Date | null>(null),
+  /** Whether the gateway has confirmed that the page can no longer be used. */
+  is_page_closed: mutable<boolean>(false),
 };
 
 export interface CheckoutAttempt extends RowOf<typeof ATTEMPT_COLUMNS> {}

@@ -52,6 +52,7 @@ export const paymentWrites = batchedUpdate<GatewayPayment>(
 );
 
 const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
+const ITEM_COLUMN_LIST = columnNames(PAYMENT_ITEM_COLUMNS).join(", ");
 
 /**
  * Inserts a payment for a transaction that was created outside of the service. If the transaction
@@ -61,6 +62,7 @@ export async function adoptPayment(
   sql: Sql,
   write: SideEffects & { record: GatewayPayment },
 ): Promise<WriteResult> {
+  const { items } = write.record;
   const buildInsert: BuildRecordWrite = (statement) => [
     `changed as (
       insert into gateway.payments (${COLUMN_LIST})
@@ -68,6 +70,13 @@ export async function adoptPayment(
       on conflict (transaction_id) do nothing
       returning id
     )`,
+    ...items.length > 0
+      ? [`with_items as (
+      insert into gateway.payment_items (${ITEM_COLUMN_LIST})
+      select ${ITEM_COLUMN_LIST} from ${statement.rows("payment_items", items)}
+      where payment_id in (select id from changed)
+    )`]
+      : [],
   ];
   const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
   return written!;

@@ -8,7 +8,7 @@ import type { Identity, World } from "../world/world.ts";
 import { offeredMethods } from "./methods.ts";
 import { parseSnapRequest } from "./request.ts";
 
-/** After more failures than these, the page leaves to the merchant's error URL. */
+/** After more failures than this, the page redirects to the merchant's error URL. */
 const MAX_RETRIES = 3;
 
 /**
@@ -83,7 +83,7 @@ export function cancelSnapPage(world: World, token: string) {
   return { canceled_at: new Date(world.clock.now()).toISOString() };
 }
 
-/** Like the gateway, without a webhook. */
+/** Sends no webhook; neither does the gateway. */
 export function expirePage(world: World, page: SnapPage): void {
   world.snapPages.put({ ...page, ended: "expired" });
 }

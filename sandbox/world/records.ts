@@ -120,7 +120,7 @@ export interface SnapPage extends Stored {
   amount: number;
   createdAt: number;
   expiresAt: number;
-  /** How the page ended without a payment; null: it did not, or its transactions say it. */
+  /** Null: none of these yet. A page with a payment can be `expired`, too: `snapState` decides. */
   ended: "expired" | "cancelled" | "replaced" | null;
   /** The language in which the customer last used the page; null: not used yet. */
   language: SnapLanguage | null;

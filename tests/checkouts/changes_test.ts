@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { METHOD_IDS, METHODS } from "../../core/checkouts/methods.ts";
+import { METHODS } from "../../core/checkouts/methods.ts";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
-import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
+import {
+  CHARGED_METHODS,
+  openCheckouts,
+  type TestCheckouts,
+} from "../support/checkouts/checkouts.ts";
 import type { Checkout } from "../support/checkouts/checkouts.ts";
 import { runSql } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
@@ -40,9 +44,9 @@ function screenOf(page: string): string | undefined {
   return page.match(/class="page (?:screen-)?(\w+)"/)?.[1];
 }
 
-const closable = METHOD_IDS.filter((id) => METHODS[id].closing !== "wait");
+const closable = CHARGED_METHODS.filter((id) => METHODS[id].closing !== "wait");
 const pairs = closable.flatMap((first) =>
-  METHOD_IDS.filter((second) => second !== first).map((second) => [first, second] as const)
+  CHARGED_METHODS.filter((second) => second !== first).map((second) => [first, second] as const)
 );
 
 Deno.test("change of method: closes the first at the gateway before it charges the second, in every order of two", async (t) => {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { METHOD_IDS } from "../../core/checkouts/methods.ts";
-import { openCheckouts } from "../support/checkouts/checkouts.ts";
+import { CHARGED_METHODS, openCheckouts } from "../support/checkouts/checkouts.ts";
 import { AMOUNT, CUSTOMER, ITEMS } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 
 const PHONE = { phone: "0812-3456-789" };
 
-for (const method of METHOD_IDS) {
+for (const method of CHARGED_METHODS) {
   Deno.test(`checkout: is paid with ${method} through its page`, async () => {
     await using checkouts = await openCheckouts();
     const { app, sandbox } = checkouts;

@@ -126,6 +126,21 @@ const CASES: Case[] = [
     sends: "GET /snap/v3/merchant-preferences",
   },
   {
+    operation: "createSnapPage",
+    call: (gateway) =>
+      gateway.createSnapPage({ transaction_details: { order_id: "order-1", gross_amount: 1 } }, {
+        ...key,
+        notificationUrl: "https://pay.shop.example/notification/",
+      }),
+    sends: "POST /snap/v1/transactions",
+    body: '{"transaction_details":{"order_id":"order-1","gross_amount":1}}',
+  },
+  {
+    operation: "cancelSnapPage",
+    call: (gateway) => gateway.cancelSnapPage("token-1", key),
+    sends: "POST /snap/v1/transactions/token-1/cancel",
+  },
+  {
     operation: "createPayAccount",
     call: (gateway) => gateway.createPayAccount({ payment_type: "gopay" }, key),
     sends: "POST /v2/pay/account",
@@ -223,7 +238,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
   ];
   const requestOperations = Object.keys(gateway).filter((name) => !localOperations.includes(name));
   assert.deepEqual(requestOperations.sort(), [...tested].sort());
-  assert.equal(requestOperations.length, 27);
+  assert.equal(requestOperations.length, 29);
 });
 
 /** Operations that put an id into the path. */
@@ -239,6 +254,7 @@ const BY_ID: Record<string, (gateway: GatewayClient, id: string) => Promise<unkn
   pointInquiry: (gateway, id) => gateway.pointInquiry(id),
   getBin: (gateway, id) => gateway.getBin(id),
   getPayAccount: (gateway, id) => gateway.getPayAccount(id),
+  cancelSnapPage: (gateway, id) => gateway.cancelSnapPage(id),
   unbindPayAccount: (gateway, id) => gateway.unbindPayAccount(id),
   getSubscription: (gateway, id) => gateway.getSubscription(id),
   disableSubscription: (gateway, id) => gateway.disableSubscription(id),

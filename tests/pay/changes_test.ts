@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { METHOD_IDS, METHODS } from "../../core/checkouts/methods.ts";
+import { METHODS } from "../../core/checkouts/methods.ts";
+import { CHARGED_METHODS } from "../support/checkouts/checkouts.ts";
 import { assertOnePayable } from "../support/checkouts/one_payable.ts";
 import { type Page, payBrowserTest } from "../support/pay/browser.ts";
 import {
@@ -15,8 +16,8 @@ import {
 import { someOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
-const PAIRS = METHOD_IDS.filter((id) => METHODS[id].closing !== "wait").flatMap((first) =>
-  METHOD_IDS.filter((second) => second !== first).map((second) => [first, second] as const)
+const PAIRS = CHARGED_METHODS.filter((id) => METHODS[id].closing !== "wait").flatMap((first) =>
+  CHARGED_METHODS.filter((second) => second !== first).map((second) => [first, second] as const)
 );
 
 /** The method that the page shows, from the class of its icon. */

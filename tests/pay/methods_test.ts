@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { METHOD_IDS, type MethodId } from "../../core/checkouts/methods.ts";
+import type { MethodId } from "../../core/checkouts/methods.ts";
+import { CHARGED_METHODS } from "../support/checkouts/checkouts.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import { type Page, payBrowserTest, sharedBrowser } from "../support/pay/browser.ts";
 import { observe } from "../support/pay/observer.ts";
@@ -22,7 +23,7 @@ const LOOKS = [390, 1280].flatMap((width) =>
 );
 
 /** Each method once, with all looks among them; `--full` tries every method with every look. */
-const JOURNEYS = METHOD_IDS.flatMap((method, index) =>
+const JOURNEYS = CHARGED_METHODS.flatMap((method, index) =>
   LOOKS.map((look) => ({ method, look })).filter((_, number) =>
     !isPartial || number === index % LOOKS.length
   )

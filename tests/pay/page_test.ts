@@ -5,6 +5,7 @@ import { readScript, readStylesheet } from "../../pay/assets.tsx";
 import { renderPage } from "../../pay/page.tsx";
 import { LANGUAGES, wordsOf } from "../../pay/words.ts";
 import {
+  cardScreen,
   chooseScreen,
   instructionsScreen,
   pageModel,
@@ -27,6 +28,7 @@ const MAX_BYTES = 30_000;
 const LINKED = [
   "https://shop.example.com/",
   "https://api.example.com/",
+  "https://app.example.com/",
   "https://wsa.wallet.airpay.co.id/",
   "gojek://",
   "shopeeid://",
@@ -78,6 +80,7 @@ Deno.test("pay page: links to no address that runs code", () => {
     const screens = [
       instructionsScreen("gopay", { deeplink_url: url }),
       instructionsScreen("kredivo", { redirect_url: url }),
+      cardScreen({ url }),
       paidScreen({ finishUrl: url }),
       chooseScreen(),
     ];

@@ -162,7 +162,7 @@ Deno.test("refund list: if a payment gets its owner later, the owner sees its re
   assert.deepEqual(await payments.list(), []);
   const { body: answer } = await payments.app.gateway.getStatus(transaction_id!);
   assert.equal(answer.order_id, order_id);
-  const link = { user_id: "alice", invoice_id: null, subscription_id: null };
+  const link = { user_id: "alice", invoice_id: null, subscription_id: null, checkout_id: null };
   await adoptTransaction(payments.app.service, { answer, source: "notification" }, link);
   assert.deepEqual((await payments.list()).map(({ amount }) => amount), ["4000.00"]);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { openApp } from "../support/app.ts";
-import { createDatabase, runSql } from "../support/database/database.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { dumpDatabase } from "../support/database/dump.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, CLIENT_KEY, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
@@ -48,32 +49,6 @@ function recordResponses(payments: RelayedPayments): Recorder {
   };
 }
 
-/** Every row of every table as text. */
-async function dump(databaseUrl: string): Promise<string[]> {
-  const tables = await runSql(
-    databaseUrl,
-    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-     where table_schema not in ('pg_catalog', 'information_schema')`,
-  );
-  assert.ok(tables.length >= 8);
-  const rows = await Promise.all(
-    tables.map(({ name }) =>
-      runSql(databaseUrl, `select '${name}' || t::text as row from ${name} t`)
-    ),
-  );
-  const texts = rows.flat().map(({ row }) => row as string);
-  // Columns of type bytea may contain text.
-  return [...texts, ...texts.map(unhex)];
-}
-
-function unhex(text: string): string {
-  return text.replace(
-    /\\x([0-9a-f]+)/g,
-    (_, hex: string) =>
-      String.fromCharCode(...(hex.match(/../g) ?? []).map((two) => parseInt(two, 16))),
-  );
-}
-
 function assertAbsent(place: string, texts: string[], secrets: Iterable<string>): void {
   assert.ok(texts.length > 0);
   for (const secret of secrets) {
@@ -93,7 +68,7 @@ async function assertNoLeak(
   assertAbsent("a response", answers, secrets);
   const savedTokens = transactions.flatMap((each: Json) => each.saved_token_id ?? []);
   const secretsAndTokens = [...secrets, ...savedTokens];
-  assertAbsent("the database", await dump(payments.databaseUrl), secretsAndTokens);
+  assertAbsent("the database", await dumpDatabase(payments.databaseUrl), secretsAndTokens);
   const logged = payments.app.logged().map((line) => JSON.stringify(line));
   assertAbsent("the log", logged, secretsAndTokens);
 }
@@ -292,6 +267,6 @@ Deno.test("secrets: a server key that the gateway rejects is not stored, logged 
   for (const answer of answers) assert.equal(JSON.parse(answer).code, "gateway_authentication");
   const secrets = [serverKey, btoa(`${serverKey}:`)];
   assertAbsent("a response", answers, secrets);
-  assertAbsent("the database", await dump(databaseUrl), secrets);
+  assertAbsent("the database", await dumpDatabase(databaseUrl), secrets);
   assertAbsent("the log", misconfigured.logged().map((line) => JSON.stringify(line)), secrets);
 });

@@ -163,7 +163,7 @@ const TITLES: Record<string, RegExp> = {
   cancelled: /Payment cancelled/,
   replaced: /This link is no longer valid/,
   paid: /This order is paid/,
-  in_progress: /Payment in progress[^]*Continue at the bank/,
+  in_progress: /Payment in progress[^]*Continue to the bank/,
   failed: /Payment failed/,
 };
 
@@ -202,7 +202,7 @@ browserTest("snap page: a card passes 3-D Secure, and the page shows the payment
 browserTest("snap page: a click on a test card fills in the form", async ({ box, open }) => {
   const token = await openPage(box, "A-1");
   const page = await open(path(token));
-  await page.getByText("Test cards").click();
+  await page.getByText("Test cards", { exact: true }).click();
   await press(page, /4556 5579 5572 6624/);
   assert.equal(await page.getByLabel("Card number").inputValue(), "4556 5579 5572 6624");
   await press(page, /^Pay Rp/);
@@ -216,7 +216,7 @@ browserTest("snap page: a denied card can be followed by another one", async (te
   const page = await open(path(token));
   await enterCard(page, CARDS.denied);
   await confirmCode(page);
-  await page.getByRole("alert").getByText("The payment was denied").waitFor();
+  await page.getByRole("alert").getByText("The payment was declined").waitFor();
   await test.takeScreenshots(path(token), "snap_denied");
   await enterCard(page, CARDS.accepted);
   await press(page, "Fail authentication");
@@ -249,7 +249,7 @@ browserTest(
     await page.getByLabel("One-time password").waitFor();
     await page.goto(box.url + path(token));
     await test.takeScreenshots(path(token), "snap_in_progress");
-    await page.getByRole("link", { name: "Continue at the bank" }).click();
+    await page.getByRole("link", { name: "Continue to the bank" }).click();
     await confirmCode(page);
     await page.getByRole("heading", { name: "Paid" }).waitFor();
   },

@@ -2,6 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
+import { METHOD_IDS } from "../../../core/checkouts/methods.ts";
 import { CheckoutSchema } from "../../../core/checkouts/schema.ts";
 import type { TestAppOptions } from "../app.ts";
 import type { Json } from "../gateway/sandbox.ts";
@@ -10,6 +11,9 @@ import { openPayments, type TestPayments } from "../payments/payments.ts";
 export type Checkout = z.output<typeof CheckoutSchema>;
 
 export const PUBLIC_URL = "https://pay.shop.example";
+
+/** A card is paid on the gateway's own page: `cards.ts`. */
+export const CHARGED_METHODS = METHOD_IDS.filter((id) => id !== "credit_card");
 
 export interface TestCheckouts extends TestPayments {
   /** Creates a checkout; fails the test unless it succeeds. */

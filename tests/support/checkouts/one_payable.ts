@@ -25,7 +25,7 @@ export async function assertOnePayable(
     seen.push(`${name.slice(order_id.length) || "~1"} ${transaction_status}`);
     if (transaction_status === "pending") payable.add(transaction_id);
     else payable.delete(transaction_id);
-    if (transaction_status === "settlement") paid.add(transaction_id);
+    if (["capture", "settlement"].includes(transaction_status)) paid.add(transaction_id);
     assert.ok(payable.size <= 1, `${message}: two payable: ${seen.join(", ")}`);
     assert.ok(paid.size <= 1, `${message}: two paid: ${seen.join(", ")}`);
     assert.ok(paid.size + payable.size <= 1, `${message}: payable after paid: ${seen.join(", ")}`);

@@ -1,6 +1,11 @@
 /** Payment pages of every screen and method, without a service. */
 
-import { METHOD_IDS, type MethodId } from "../../../core/checkouts/methods.ts";
+import {
+  type ChargedMethodId,
+  METHOD_IDS,
+  type MethodId,
+} from "../../../core/checkouts/methods.ts";
+import { CHARGED_METHODS } from "../checkouts/checkouts.ts";
 import type { PageModel, Screen, ShownPayment } from "../../../pay/model.ts";
 
 const NOW = new Date("2026-11-18T03:00:00Z");
@@ -23,7 +28,7 @@ export const QR_STRING = "00020101021226620014COM.GO-JEK.WWW01199360091434930642
   "5802ID5914Toko Kopi Nusa6007JAKARTA61051212062475036a1b2c3d4-e5f6-4718-8293-a4b5c6d7e8f9" +
   "0703A016304B2F1";
 
-const PAYMENTS: Record<MethodId, Partial<ShownPayment>> = {
+const PAYMENTS: Record<ChargedMethodId, Partial<ShownPayment>> = {
   qris: { qr_string: QR_STRING },
   gopay: {
     qrPath: "/pay/tok_en-1/qr",
@@ -65,8 +70,19 @@ export function chooseScreen(
   return { type: "choose", methods, notice: null, noticeMethod: null, phone: null, ...overrides };
 }
 
+export function cardScreen(overrides: Partial<Extract<Screen, { type: "card" }>> = {}): Screen {
+  return {
+    type: "card",
+    url: "https://app.example.com/snap/v3/redirection/1?language=id",
+    endsAt: new Date("2026-11-18T04:00:00Z"),
+    state: "ready",
+    change: "now",
+    ...overrides,
+  };
+}
+
 export function instructionsScreen(
-  method: MethodId,
+  method: ChargedMethodId,
   overrides: Partial<ShownPayment> = {},
 ): Screen {
   const payment = { ...NO_PAYMENT, ...PAYMENTS[method], ...overrides };
@@ -101,10 +117,21 @@ export const SCREENS: Record<string, Screen> = {
     noticeMethod: "ovo",
     phone: "081234567890",
   }),
+  ...Object.fromEntries(
+    (["method_refused", "method_failed", "attempt_expired", "closed", "cards_denied"] as const)
+      .map((notice) => [
+        `choose-card-${notice}`,
+        chooseScreen({ notice, noticeMethod: "credit_card" }),
+      ]),
+  ),
   "choose-without-method": chooseScreen({ notice: "closed" }),
   "waiting-starting": { type: "waiting", reason: "starting", method: "bca_va" },
   "waiting-closing": { type: "waiting", reason: "closing", method: "gopay" },
-  ...Object.fromEntries(METHOD_IDS.map((id) => [`pay-${id}`, instructionsScreen(id)])),
+  "waiting-closing-card": { type: "waiting", reason: "closing", method: "credit_card" },
+  ...Object.fromEntries(CHARGED_METHODS.map((id) => [`pay-${id}`, instructionsScreen(id)])),
+  "pay-credit_card": cardScreen(),
+  "pay-credit_card-failed": cardScreen({ state: "failed" }),
+  "pay-credit_card-in_process": cardScreen({ state: "in_process", change: "never" }),
   "pay-gopay-string": instructionsScreen("gopay", { qr_string: QR_STRING }),
   "pay-shopeepay-app": instructionsScreen("shopeepay", { deeplink_url: "shopeeid://pay?ref=1" }),
   "pay-qris-long": instructionsScreen("qris", { qr_string: "x".repeat(5_000) }),
@@ -112,6 +139,7 @@ export const SCREENS: Record<string, Screen> = {
   "pay-gopay-missing": instructionsScreen("gopay", { qrPath: null, deeplink_url: null }),
   "pay-kredivo-missing": instructionsScreen("kredivo", { redirect_url: null }),
   processing: { type: "processing", method: "akulaku" },
+  "processing-card": { type: "processing", method: "credit_card" },
   "processing-unknown": { type: "processing", method: null },
   paid: paidScreen(),
   "paid-late": paidScreen({ isLate: true, finishUrl: null, method: "credit_card" }),

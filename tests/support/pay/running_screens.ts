@@ -1,10 +1,10 @@
 /** Every screen of a running service: the pages of checkouts and payments in all their states. */
 
-import { METHOD_IDS } from "../../../core/checkouts/methods.ts";
 import { MAX_ATTEMPTS } from "../../../core/checkouts/schema.ts";
 import { checkCheckouts } from "../../../core/checkouts/settle_checkout.ts";
-import type { Checkout } from "../checkouts/checkouts.ts";
-import { CHALLENGED_CARD } from "../gateway/sandbox.ts";
+import { CHARGED_METHODS, type Checkout } from "../checkouts/checkouts.ts";
+import { CHALLENGED_CARD, type Json } from "../gateway/sandbox.ts";
+import { CARDS } from "../gateway/snap.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { manualClock } from "../manual_clock.ts";
 import { chargeRequest, parsePayment } from "../payments/payments.ts";
@@ -39,9 +39,10 @@ export async function openRunningScreens() {
   await runDueJobs(service.app);
 
   await addChoices(service, add);
-  for (const method of METHOD_IDS) {
+  for (const method of CHARGED_METHODS) {
     await add(method, (checkout) => service.choose(checkout, method, PHONE));
   }
+  await addCards(service, add);
   await add("paid", async (checkout) => {
     await service.choose(checkout, "qris");
     await service.pay(checkout);
@@ -80,6 +81,36 @@ async function addChoices(service: PayService, add: Add): Promise<void> {
     await service.choose(checkout, "ovo", PHONE);
     await sandbox.advance(120);
     await sandbox.waitForWebhooks();
+  });
+}
+
+/** The way to the gateway's page, before and after cards that were denied, or are in process. */
+async function addCards(service: PayService, add: Add): Promise<void> {
+  const tryCard = async ({ order_id }: Checkout, card: Json) => {
+    const [{ token }] = await service.sandbox.get(`/_sandbox/snap?order_id=${order_id}`);
+    await service.sandbox.control(`snap/${token}/pay`, card);
+    await service.sandbox.waitForWebhooks();
+    await runDueJobs(service.app);
+  };
+  const denied = { card_number: CARDS.denied };
+  await add("credit_card", (checkout) => service.choose(checkout, "credit_card"));
+  await add("card-denied", async (checkout) => {
+    await service.choose(checkout, "credit_card");
+    await tryCard(checkout, denied);
+  });
+  await add("cards-denied", async (checkout) => {
+    await service.choose(checkout, "credit_card");
+    for (let card = 1; card <= 3; card++) await tryCard(checkout, denied);
+    await runDueJobs(service.app);
+  });
+  await add("card-in-process", async (checkout) => {
+    await service.choose(checkout, "credit_card");
+    await tryCard(checkout, { card_number: CARDS.accepted, three_ds: "abandon" });
+  });
+  await add("card-closing", async (checkout) => {
+    await service.choose(checkout, "credit_card");
+    await tryCard(checkout, { card_number: CARDS.accepted, three_ds: "abandon" });
+    await service.change(checkout);
   });
 }
 

@@ -41,6 +41,10 @@ export interface PayService extends TestCheckouts {
   payable(checkout: Checkout): Promise<Json>;
   /** Pays at the sandbox, which notifies the service. */
   pay(checkout: Checkout): Promise<void>;
+  /** While it is true, the gateway's notifications do not reach the service. */
+  losesNotifications: boolean;
+  /** What the service has been sent: addresses, headers and bodies. */
+  received: string[];
 }
 
 export interface VisitOptions {
@@ -74,17 +78,23 @@ async function servePages<T extends TestPayments>(
   // Events wake open pages, so they must be published.
   const checkouts = withCheckouts(await open({ env: settings, hasPositionPublisher: true }));
   const { app, sandbox } = checkouts;
+  const received: string[] = [];
   handle = async (request, { remoteAddr }) => {
+    const headers = [...request.headers].join("\n");
+    received.push(request.url, headers, await request.clone().text());
     // Charges name this address, so the sandbox's own receiver does not see their notifications.
     if (new URL(request.url).pathname === "/notification/") {
       const hook = await readHook(request.clone());
       if (hook) sandbox.hooks.push(hook);
+      if (service.losesNotifications) return new Response(null, { status: 503 });
     }
     return await app.fetchUnchecked(request, { remoteAddr });
   };
   notify(sandbox, url);
-  return {
+  const service: T & PayService = {
     ...checkouts,
+    losesNotifications: false,
+    received,
     url,
     browser: sharedBrowser,
     visit: ({ checkout_url }, options) => visit(checkout_url!, options),
@@ -100,6 +110,7 @@ async function servePages<T extends TestPayments>(
       await checkouts[Symbol.asyncDispose]();
     },
   };
+  return service;
 }
 
 /** Sends the gateway's notifications of payments on to the service. */
@@ -156,7 +167,7 @@ export async function chooseOnPage(page: Page, method: MethodId): Promise<void> 
   } else {
     await page.locator(`button[value="${method}"]`).click();
   }
-  await waitForScreen(page, "instructions");
+  await waitForScreen(page, method === "credit_card" ? "card" : "instructions");
 }
 
 /** The customer asks for the list of methods again. */
