@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
+import { updateStats } from "../../core/reports/count_payments.ts";
 import { openCards, type TestCards } from "../support/checkouts/cards.ts";
 import type { Checkout } from "../support/checkouts/checkouts.ts";
-import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
+import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 import { CARDS } from "../support/gateway/snap.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
@@ -406,6 +407,29 @@ Deno.test("card: its payment can be refunded, and is listed with the card paymen
   assert.equal((await cards.read(payment!.id)).transaction_status, "partial_refund");
   const listed = await (await cards.get("/payments/?payment_type=credit_card")).json();
   assert.deepEqual(listed.map(({ id }: { id: string }) => id), [payment!.id]);
+});
+
+Deno.test("card: its payment can be charged back, and is counted in the statistics of cards", async () => {
+  await using cards = await openCards();
+  const checkout = await cards.create();
+  await cards.choose(checkout, "credit_card");
+  await cards.payByCard(checkout);
+  await cards.deliver();
+  const [payment] = await cards.paymentsOf(checkout);
+  await cards.sandbox.control("settle");
+  await cards.refresh(payment!.id);
+  await updateStats(cards.app.service);
+  const today = new Date(cards.app.service.clock()).toISOString().slice(0, 10);
+  const stats = await cards.get(`/stats/payments/?from=${today}&group_by=payment_type`);
+  assert.equal(stats.status, 200, await stats.clone().text());
+  const { rows } = await stats.json();
+  assert.deepEqual(
+    rows.map((row: Json) => [row.payment_type, row.paid_count, row.gross_amount]),
+    [["credit_card", 1, "150000.00"]],
+  );
+  await cards.sandbox.control(`transactions/${checkout.order_id}/chargeback`);
+  await cards.deliver();
+  assert.equal((await cards.refresh(payment!.id)).transaction_status, "chargeback");
 });
 
 Deno.test("card: the page's token is stored encrypted; if it cannot be decrypted, a change of method still closes the page", async () => {

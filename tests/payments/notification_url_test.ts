@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { notificationUrl } from "../../core/gateway/notification_url.ts";
 import { openReceiver } from "../support/gateway/sandbox.ts";
+import { openCheckouts } from "../support/checkouts/checkouts.ts";
+import { pay } from "../support/gateway/snap.ts";
 import { clientFor, openFakeGateway, respondWith } from "../support/gateway/gateway.ts";
 import { CHARGE_KINDS, openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
@@ -49,7 +51,20 @@ Deno.test("charge: without PUBLIC_URL, the notifications are sent to the dashboa
   assert.deepEqual([hook!.path, hook!.body.order_id], ["/payment", order_id]);
 });
 
-Deno.test("gateway client: names a notification URL only in charges", async () => {
+Deno.test("card in a checkout: with PUBLIC_URL, its notifications are sent to it, too", async () => {
+  await using receiver = openReceiver();
+  await using checkouts = await openCheckouts({ env: { PUBLIC_URL: receiver.url } });
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "credit_card");
+  const [{ token }] = await checkouts.sandbox.get(`/_sandbox/snap?order_id=${checkout.order_id}`);
+  await pay(checkouts.sandbox, token);
+  await until("it is notified", () => receiver.hooks.length > 0);
+  const [hook] = receiver.hooks;
+  assert.deepEqual([hook!.path, hook!.body.order_id], ["/notification/", checkout.order_id]);
+  assert.deepEqual(checkouts.sandbox.hooks, []);
+});
+
+Deno.test("gateway client: names a notification URL only in charges and Snap pages", async () => {
   await using gateway = openFakeGateway(respondWith({ status_code: "200", order_id: "o" }));
   const client = clientFor(gateway.url);
   const options = { notificationUrl: "https://shop.example/notification/" };

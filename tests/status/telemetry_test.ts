@@ -5,6 +5,7 @@ import { callService } from "../support/client.ts";
 import { type Collector, openCollector, type Span } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { CARDS, pay } from "../support/gateway/snap.ts";
 import { PROJECT } from "../support/project.ts";
 import { environment, type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -127,6 +128,34 @@ Deno.test("telemetry: of the service, with the defaults of OpenTelemetry", async
       });
     },
   );
+
+  await t.step("the spans of a card in a checkout have no token, link or card number", async () => {
+    const created = await trace(traced, "/checkouts/", {
+      method: "POST",
+      body: JSON.stringify({ gross_amount: 44_000 }),
+    });
+    const { checkout_url, order_id } = JSON.parse(created.body);
+    const { pathname } = new URL(checkout_url);
+    const choose = async (method: string) => {
+      const form = new URLSearchParams({ method });
+      const init = { method: "POST", body: form, redirect: "manual" } as const;
+      const response = await callService(traced.service.url + pathname, init);
+      await response.body?.cancel();
+      assert.equal(response.status, 303);
+    };
+    await choose("credit_card");
+    const [{ token }] = await traced.sandbox.get(`/_sandbox/snap?order_id=${order_id}`);
+    await pay(traced.sandbox, token, { card_number: CARDS.denied });
+    await trace(traced, `${pathname}/return`, { redirect: "manual" }, "/pay/");
+    await choose("qris");
+    await trace(traced, pathname, {}, "/pay/");
+    const spans = collector.text();
+    assert.match(spans, /gateway createSnapPage/);
+    assert.match(spans, /gateway cancelSnapPage/);
+    for (const secret of [token, pathname.slice("/pay/".length), CARDS.denied]) {
+      assert.ok(!spans.includes(secret), secret);
+    }
+  });
 
   await t.step("the span of a payment page has neither its path nor its token", async () => {
     const created = await trace(traced, "/checkouts/", {
