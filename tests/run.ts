@@ -8,7 +8,7 @@
  *   of `deno test`, such as `--filter`, can be added.
  * - `deno task test:quick`: runs the tests that start no other processes, without the slowest.
  * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all
- *   tests includes this.
+ *   tests includes a part of this, and `--full` all of it.
  * - `deno task test --oldest`: runs the tests of statements and plans on PostgreSQL 15, the oldest
  *   supported version, if Debian's is installed. The run of all tests includes this.
  */
@@ -24,6 +24,7 @@ import {
   findTests,
   FULL_ONLY,
   isQuick,
+  MORE_POOLED,
   OLDEST,
   POOLED,
   secondsOf,
@@ -48,7 +49,7 @@ const PROCESSES = 3 * navigator.hardwareConcurrency;
  * How many files run in one process, one after the other: loading the service takes longer than
  * most quick files.
  */
-const GROUP_SIZES = { quick: 10, slow: 3 };
+const GROUP_SIZES = { quick: 20, slow: 4 };
 
 /** The share of random inputs and kill rounds that a run without `--full` tries. */
 const SHARE = "0.05";
@@ -135,7 +136,8 @@ async function runEverything(): Promise<boolean> {
 async function pooledGroups(): Promise<Group[]> {
   const pooler = await startPooler();
   if (pooler === null) return [];
-  const groups = quickGroups({ quick: POOLED, isolated: [] }, {
+  const files = isFull || args[0] === "--pooled" ? [...POOLED, ...MORE_POOLED] : POOLED;
+  const groups = quickGroups({ quick: files, isolated: [] }, {
     TEST_POOLER: pooler,
     ...share,
   });

@@ -17,6 +17,7 @@ export const SECONDS: Record<string, number> = {
   "tests/jobs/service_test.ts": 71,
   "tests/events/stream_resume_test.ts": 64,
   "tests/db/embedded_platforms_test.ts": 60,
+  "tests/checkouts/crash_test.ts": 60,
   "tests/doctor/faults_test.ts": 60,
   "tests/doctor/command_test.ts": 60,
   "tests/console/browser_live_test.ts": 60,
@@ -42,6 +43,7 @@ export const SECONDS: Record<string, number> = {
   "tests/sdk/postman_test.ts": 40,
   "tests/pay/changes_test.ts": 40,
   "tests/pay/interruptions_test.ts": 40,
+  "tests/pay/cards_test.ts": 40,
   "tests/payments/crash_test.ts": 39,
   "tests/commands/verify_test.ts": 40,
   "tests/sandbox/task_test.ts": 38,
@@ -175,35 +177,45 @@ export function secondsOf(path: string): number {
 }
 
 /**
- * Files about packages, other languages and users of the operating system, which take long and
- * rarely fail. They run with `deno task test --full`.
+ * Files about packages, other languages, memory and users of the operating system, which take long
+ * and rarely fail. They run with `deno task test --full`.
  */
 export const FULL_ONLY = [
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
   "tests/db/embedded_platforms_test.ts",
+  "tests/document/lint_test.ts",
   "tests/sdk/languages_test.ts",
   "tests/sdk/package_test.ts",
   "tests/sdk/postman_test.ts",
+  "tests/webhooks/post_memory_test.ts",
 ];
 
-/** The files that also run through PgBouncer. Together they use each kind of statement. */
+/**
+ * The files that also run through PgBouncer: they write every kind of record, and use jobs, events
+ * and locks.
+ */
 export const POOLED = [
   "tests/idempotency/keys_test.ts",
-  "tests/idempotency/resume_test.ts",
   "tests/payments/types_test.ts",
   "tests/payments/actions_test.ts",
   "tests/payments/refunds_test.ts",
-  "tests/payments/races_test.ts",
   "tests/payments/list_test.ts",
-  "tests/payments/order_ids_test.ts",
   "tests/notifications/notifications_test.ts",
+  "tests/checkouts/api_test.ts",
+  "tests/webhooks/deliveries_test.ts",
+  "tests/jobs/lease_test.ts",
+];
+
+/** With `--full`, these run through PgBouncer as well: together all use each kind of statement. */
+export const MORE_POOLED = [
+  "tests/idempotency/resume_test.ts",
+  "tests/payments/races_test.ts",
+  "tests/payments/order_ids_test.ts",
   "tests/invoices/life_cycles_test.ts",
   "tests/subscriptions/subscriptions_test.ts",
-  "tests/webhooks/deliveries_test.ts",
   "tests/events/events_test.ts",
   "tests/jobs/worker_test.ts",
-  "tests/jobs/lease_test.ts",
   "tests/status/status_test.ts",
 ];
 

@@ -22,8 +22,11 @@ const LOOKS = [390, 1280].flatMap((width) =>
   )
 );
 
-/** Each method once, with all looks among them; `--full` tries every method with every look. */
-const JOURNEYS = CHARGED_METHODS.flatMap((method, index) =>
+/** One method for each kind of instructions. */
+const KINDS = ["qris", "gopay", "ovo", "bca_va", "echannel", "indomaret", "akulaku"] as const;
+
+/** Each kind once, with most looks among them; `--full` tries every method with every look. */
+const JOURNEYS = (isPartial ? KINDS : CHARGED_METHODS).flatMap((method, index) =>
   LOOKS.map((look) => ({ method, look })).filter((_, number) =>
     !isPartial || number === index % LOOKS.length
   )
