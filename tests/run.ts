@@ -330,9 +330,12 @@ async function runGroup(
   const files = readResults(paths, report);
   // After an error outside of tests, such as an import that fails, tests are missing in the report.
   const hasFailed = files.some(({ counts }) => counts.failed > 0);
+  // The tests of a file can be reported under a shared module, which registers them.
+  const hasShared = files.length > paths.length;
   for (const file of success ? [] : files) {
     const { counts } = file;
-    const isMissing = counts.passed + counts.failed + counts.skipped === 0 && options.length === 0;
+    const isMissing = counts.passed + counts.failed + counts.skipped === 0 &&
+      options.length === 0 && !hasShared;
     if (isMissing || !hasFailed) counts.failed = 1;
     if (isHung) file.isCancelled = true;
   }

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
 import { dumpDatabase } from "../support/database/dump.ts";
-import { CARDS } from "../support/gateway/snap.ts";
+import { CARDS, confirmCode, enterCard } from "../support/gateway/snap.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { payBrowserTest } from "../support/pay/browser.ts";
-import { confirmCode, enterCard, press } from "../support/gateway/sandbox_browser.ts";
 import { comeBack, followToForm, openCardForm } from "../support/pay/cards.ts";
 import {
   changeOnPage,
@@ -94,7 +93,7 @@ payBrowserTest(
     const checkout = await service.create(ORDER);
     const page = await openCardForm(checkout);
     await enterCard(page, CARDS.accepted);
-    await press(page, "Fail authentication");
+    await page.getByRole("button", { name: "Fail authentication" }).click();
     await page.getByRole("alert").waitFor();
     await comeBack(page, checkout, "card");
     await page.getByText("The card payment didn’t go through.").waitFor();

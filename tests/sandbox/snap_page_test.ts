@@ -2,8 +2,16 @@
 
 import assert from "node:assert/strict";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
-import { browserTest, confirmCode, enterCard, press } from "../support/gateway/sandbox_browser.ts";
-import { CARDS, openPage, pageOf, pay, SNAP_PATH } from "../support/gateway/snap.ts";
+import { browserTest, press } from "../support/gateway/sandbox_browser.ts";
+import {
+  CARDS,
+  confirmCode,
+  enterCard,
+  openPage,
+  pageOf,
+  pay,
+  SNAP_PATH,
+} from "../support/gateway/snap.ts";
 
 const PREFERENCES = "/snap/v3/merchant-preferences";
 

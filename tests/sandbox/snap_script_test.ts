@@ -8,7 +8,14 @@ import {
   openSandbox,
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
-import { CARDS, openPage, pay, SNAP_PATH } from "../support/gateway/snap.ts";
+import {
+  CARDS,
+  confirmCode,
+  enterCard,
+  openPage,
+  pay,
+  SNAP_PATH,
+} from "../support/gateway/snap.ts";
 
 const browserPath = findBrowser();
 
@@ -73,18 +80,6 @@ function shopTest(name: string, run: (shop: Shop) => Promise<void>) {
   });
 }
 
-async function enterCard(place: Json, number: string): Promise<void> {
-  await place.getByLabel("Card number").fill(number);
-  await place.getByLabel("Expiry date").fill("12/40");
-  await place.getByLabel("CVV").fill("123");
-  await place.getByRole("button", { name: /^Pay Rp/ }).click();
-}
-
-async function confirmCode(place: Json): Promise<void> {
-  await place.getByLabel("One-time password").fill("112233");
-  await place.getByRole("button", { name: "Confirm" }).click();
-}
-
 const PAY = "snap.pay(TOKEN, { ...callbacks, language })";
 
 shopTest("snap.pay: calls onSuccess after a passed card, and closes", async (shop) => {
@@ -111,7 +106,7 @@ shopTest("snap.pay: lets the customer try again, then calls onError", async (sho
   for (let denial = 1; denial <= 4; denial++) {
     await enterCard(frame, CARDS.denied);
     await confirmCode(frame);
-    if (denial < 4) await frame.getByRole("alert").getByText("denied").waitFor();
+    if (denial < 4) await frame.getByRole("alert").getByText("declined").waitFor();
   }
   const { name, result } = await nextCallback();
   assert.deepEqual([name, result.transaction_status], ["onError", "deny"]);

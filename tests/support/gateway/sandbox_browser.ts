@@ -97,17 +97,3 @@ export function row(page: Json, order: string): Json {
 export function press(page: Json, name: string | RegExp): Promise<void> {
   return page.getByRole("button", { name }).click();
 }
-
-/** Enters a card on a Snap page and sends it. */
-export async function enterCard(page: Json, number: string): Promise<void> {
-  await page.getByLabel("Card number").fill(number);
-  await page.getByLabel("Expiry date").fill("12/40");
-  await page.getByLabel("CVV").fill("123");
-  await press(page, /^Pay Rp/);
-}
-
-/** Confirms a card on the bank's 3-D Secure page. */
-export async function confirmCode(page: Json): Promise<void> {
-  await page.getByLabel("One-time password").fill("112233");
-  await press(page, "Confirm");
-}

@@ -31,3 +31,17 @@ export function pay(box: TestSandbox, token: string, more: Json = {}): Promise<J
 export function pageOf(box: TestSandbox, token: string): Promise<Json> {
   return box.control(`snap/${token}`, undefined, "GET");
 }
+
+/** Enters a card on a Snap page in a browser, or in a frame, and sends it. */
+export async function enterCard(place: Json, number: string): Promise<void> {
+  await place.getByLabel("Card number").fill(number);
+  await place.getByLabel("Expiry date").fill("12/40");
+  await place.getByLabel("CVV").fill("123");
+  await place.getByRole("button", { name: /^Pay Rp/ }).click();
+}
+
+/** Confirms a card on the bank's 3-D Secure place. */
+export async function confirmCode(place: Json): Promise<void> {
+  await place.getByLabel("One-time password").fill("112233");
+  await place.getByRole("button", { name: "Confirm", exact: true }).click();
+}
