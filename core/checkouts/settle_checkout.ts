@@ -41,6 +41,7 @@ export async function settleCheckout(
   if (!await mustClose(service, settled)) {
     // If a notification was lost, only the gateway knows that the customer has paid by card.
     const checked = await checkCardPage(service, settled);
+    if (checked === settled) return { status: settled.status };
     return { status: (await settle(service, checked, SETTLE_CHECKOUT)).status };
   }
   const closed = await closeOpenAttempt(service, settled);
