@@ -10,7 +10,8 @@
  * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all
  *   tests includes a part of this, and `--full` all of it.
  * - `deno task test --oldest`: runs the tests of statements and plans on PostgreSQL 15, the oldest
- *   supported version, if Debian's is installed. The run of all tests includes this.
+ *   supported version, if Debian's is installed. The run of all tests includes a part of this, and
+ *   `--full` all of it.
  */
 
 import { join } from "node:path";
@@ -24,6 +25,7 @@ import {
   findTests,
   FULL_ONLY,
   isQuick,
+  MORE_OLDEST,
   MORE_POOLED,
   OLDEST,
   POOLED,
@@ -49,7 +51,7 @@ const PROCESSES = 3 * navigator.hardwareConcurrency;
  * How many files run in one process, one after the other: loading the service takes longer than
  * most quick files.
  */
-const GROUP_SIZES = { quick: 20, slow: 4 };
+const GROUP_SIZES = { quick: 20, slow: 6 };
 
 /** The share of random inputs and kill rounds that a run without `--full` tries. */
 const SHARE = "0.05";
@@ -153,7 +155,8 @@ async function oldestGroups(): Promise<Group[]> {
   const server = await startDebianPostgres(programs, path, { settings: SERVER_SETTINGS });
   cleanup.use(server);
   await createTemplate(server.url);
-  const groups = quickGroups({ quick: OLDEST, isolated: [] }, {
+  const files = isFull || args[0] === "--oldest" ? [...OLDEST, ...MORE_OLDEST] : OLDEST;
+  const groups = quickGroups({ quick: files, isolated: [] }, {
     TEST_SERVER_URL: server.url,
     ...share,
   });

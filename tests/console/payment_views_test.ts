@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import { openStaff, orderIdsIn, signInTo, XSS_PROBE } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -9,11 +10,6 @@ const MAX_BYTES = 60_000;
 
 function columnsIn(html: string): string[] {
   return [...html.matchAll(/<th scope="col"[^>]*>([^<]*)<\/th>/g)].map(([, name]) => name!);
-}
-
-/** Such as `2026-11-16`. */
-function jakartaDay(): string {
-  return new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
 }
 
 Deno.test("console payments: every filter of the API finds its payments", async () => {
@@ -28,7 +24,7 @@ Deno.test("console payments: every filter of the API finds its payments", async 
   const qris = { payment_type: "qris", gross_amount: 10_000 };
   const bobs = await (await payments.post("/charge/", qris, {}, bob)).json();
   const staff = await openStaff(payments);
-  const today = jakartaDay();
+  const today = dayInWib(new Date());
   const found: [string, string[]][] = [
     ["status=pending&status=settlement", [bobs, paid, bca].map(({ order_id }) => order_id)],
     ["payment_type=qris&payment_type=gopay", [bobs.order_id, paid.order_id]],

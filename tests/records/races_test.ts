@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
@@ -187,7 +188,7 @@ Deno.test(
   race(async (instances) => {
     instances.connect();
     const { sandbox } = instances;
-    const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+    const today = dayInWib(new Date());
     const invoices: Invoice[] = [];
     for (let number = 0; number < 12; number++) {
       invoices.push(await instances.invoice({ due_date: today }));

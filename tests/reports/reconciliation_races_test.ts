@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dayInWib } from "../../core/gateway/times.ts";
 import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { prune } from "../../core/tasks/prune.ts";
@@ -46,7 +47,7 @@ async function read({ get, staff }: TestReports, id: string): Promise<Json> {
   return await (await get(`/reconciliations/${id}/`, staff)).json();
 }
 
-const today = () => new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+const today = () => dayInWib(new Date());
 
 /** Inserts payments of 1,000 that were settled now, and returns a line of a report for each. */
 async function insertSettled({ app }: TestReports, count: number): Promise<string[]> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../db/jobs/jobs.ts";
@@ -13,7 +14,7 @@ async function openReport({ isCompared = true } = {}) {
   const { app } = payments;
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   await payments.paid("gopay");
-  const day = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+  const day = dayInWib(new Date());
   const lines = ["A", "B", "C"].map((order) => `${order},1000,${day}\n`);
   const uploaded = await app.as(staff, "/reconciliations/", {
     method: "POST",

@@ -1,4 +1,5 @@
 import { parse } from "csv-parse/sync";
+import { dayInWib } from "../../core/gateway/times.ts";
 import assert from "node:assert/strict";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
@@ -169,14 +170,10 @@ const AMOUNT = "gross_amount";
 async function readReports({ sandbox, now }: Year): Promise<{ text: string; lines: Json[] }> {
   let text = "";
   for (let time = BEGIN; time <= now(); time += DAY) {
-    const report = await sandbox.settlementReport(jakartaDay(time));
+    const report = await sandbox.settlementReport(dayInWib(new Date(time)));
     text += text === "" ? report : report.slice(report.indexOf("\r\n") + 2);
   }
   return { text, lines: parse(text, { columns: true }) };
-}
-
-function jakartaDay(time: number | string): string {
-  return new Date(new Date(time).getTime() + 7 * 60 * MINUTE).toISOString().slice(0, 10);
 }
 
 async function readStats(year: Year, query: string): Promise<Json[]> {
@@ -289,7 +286,7 @@ async function assertReportedDays(year: Year, lines: Json[]) {
       chargeback: Number(row.chargeback_amount),
     };
     for (const [type, amount] of Object.entries(amounts).filter(([, amount]) => amount !== 0)) {
-      const key = `${jakartaDay(row.start)} ${type}`;
+      const key = `${dayInWib(new Date(row.start))} ${type}`;
       counted[key] = (counted[key] ?? 0) + amount;
     }
   }

@@ -1,6 +1,7 @@
 /** Invoices in tests: created by the app, paid by customers of the sandbox, checked by the jobs. */
 
 import { z } from "@hono/zod-openapi";
+import { dayInWib } from "../../../core/gateway/times.ts";
 import assert from "node:assert/strict";
 import { viewEvent } from "../../../core/events/read.ts";
 import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
@@ -134,7 +135,7 @@ export function invoiceDue(now: number): Json {
 
 /** The date in Western Indonesia. */
 export function dayOf(time: number): string {
-  return new Date(time + 7 * HOUR).toISOString().slice(0, 10);
+  return dayInWib(new Date(time));
 }
 
 export async function parseInvoice(response: Response, status = 201): Promise<Invoice> {

@@ -1,6 +1,7 @@
 /** Uploads reports of the gateway and compares them, as staff and the workers do. */
 
 import assert from "node:assert/strict";
+import { dayInWib } from "../../../core/gateway/times.ts";
 import { newId } from "../../../core/ids.ts";
 import { createReconcile } from "../../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../../db/jobs/jobs.ts";
@@ -59,7 +60,7 @@ export async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
   );
 }
 
-export const today = () => new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+export const today = () => dayInWib(new Date());
 
 /** Inserts payments that are paid here with 1,000, and returns a file that says 2,000. */
 export async function insertDifferent({ app }: TestPayments, count: number): Promise<string> {
