@@ -15,6 +15,7 @@ import type { Load } from "./core/status/load.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
+import { DEFAULT_URL } from "./openapi/introduction.ts";
 import { createPayPages } from "./pay/pay.ts";
 import { createReference } from "./openapi/reference.ts";
 import { createWelcomePages } from "./pages/welcome.ts";
@@ -93,7 +94,10 @@ export function createApp(options: AppOptions): App {
   const documented = createDocumented([...publicRoutes, ...resources.map(({ router }) => router)]);
   let created: Document | undefined;
   // Created on demand, because creating it takes longer than everything else at the start.
-  const document = () => created ??= createDocument(documented, basePath);
+  const document = () => {
+    const url = service.links.publicUrl() ?? DEFAULT_URL + basePath;
+    return created ??= createDocument(documented, { basePath, url });
+  };
   const reference = createReference({ document, basePath, developmentKey });
   const welcome = createWelcomePages({ basePath, sandboxUrl: service.sandboxUrl ?? null });
 

@@ -9,6 +9,7 @@ const BENCHMARKS = [
   "sandbox",
   "charges",
   "payment_lists",
+  "search",
   "console",
   "stats",
   "reconciliation",

@@ -32,6 +32,7 @@ import { isStrayDriverError } from "../db/connection/errors.ts";
 import type { Database } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
 import { loadMigrations } from "../db/migrations/migrate.ts";
+import { hasTrigramIndex } from "../db/payments/search.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
@@ -263,6 +264,12 @@ async function openStorage(
   await migrateDatabase(databaseUrl, migrations);
   const database = await openPool({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
+  if (!await database.query(hasTrigramIndex, "find trigram index")) {
+    log.info("search_by_prefix", {
+      detail: "pg_trgm could not be used: older payments are found by the beginning of order id, " +
+        "email and name only. `deno task doctor` says what to do.",
+    });
+  }
   const serviceClock = resources.use(await openServiceClock({ database, log }));
   // Opened before the jobs, so that it is released after them: other instances run the remaining
   // jobs when this lock is free.

@@ -147,8 +147,21 @@ function showPage(page) {
   }
 }
 
+/** On phones a row is a card, and each cell shows the title of its column. */
+function labelCells(content) {
+  for (const table of content.querySelectorAll(".cards table")) {
+    const titles = [...table.tHead.rows[0].cells].map(({ textContent }) => textContent);
+    for (const row of table.tBodies[0].rows) {
+      for (const [index, cell] of [...row.cells].entries()) cell.dataset.label = titles[index];
+    }
+  }
+}
+
+labelCells(document);
+
 /** Keeps what the user has opened, scrolled and focused. */
 function replace(old, fresh) {
+  labelCells(fresh);
   // Would take away what the user is typing.
   if (old.querySelector("input:focus, select:focus, textarea:focus")) return;
   for (const { id } of old.querySelectorAll("details[open][id]")) {
@@ -207,3 +220,26 @@ document.addEventListener("click", async ({ target }) => {
     .then(() => true, () => false);
   if (isCopied || document.execCommand("copy")) button.textContent = button.dataset.copied;
 });
+
+/** The page of payments has the search; its address ends with this to focus it. */
+const SEARCH = "#q";
+
+/** A slash focuses the search, except while the user types. On other pages it leads there. */
+document.addEventListener("keydown", (event) => {
+  const { key, target, ctrlKey, metaKey, altKey } = event;
+  if (key !== "/" || ctrlKey || metaKey || altKey) return;
+  if (target.isContentEditable || target.closest?.("input, textarea, select")) return;
+  const home = document.querySelector("nav a");
+  if (!home) return;
+  event.preventDefault();
+  if (!focusSearch()) location.href = `${home.href}payments/${SEARCH}`;
+});
+
+if (location.hash === SEARCH) focusSearch();
+
+function focusSearch() {
+  const search = document.querySelector("[role=search] input[type=search]");
+  search?.focus();
+  search?.select();
+  return search !== null;
+}

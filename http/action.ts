@@ -36,9 +36,12 @@ export function actionRequest<Path extends z.ZodObject, Body extends z.ZodType>(
   } as const;
 }
 
-/** Treats an empty body as `{}`, with or without a content type, because clients differ in that. */
+/**
+ * Treats an empty body and the body `null` as `{}`, with or without a content type, because clients
+ * differ in what they send for no body.
+ */
 export const optionalBody: MiddlewareHandler<AppEnv> = async function optionalBody(c, next) {
-  if (await c.req.text() === "") {
+  if (["", "null"].includes((await c.req.text()).trim())) {
     const headers = new Headers(c.req.raw.headers);
     headers.set("Content-Type", "application/json");
     c.req.raw = new Request(c.req.url, { method: c.req.method, headers });

@@ -2,7 +2,7 @@
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { headerRef, parameterRef, registerComponents } from "./components.ts";
-import { INTRODUCTION } from "./introduction.ts";
+import { introduce } from "./introduction.ts";
 import { nameExamples } from "./name_examples.ts";
 import { shareExamples } from "./share_examples.ts";
 
@@ -108,12 +108,16 @@ const TAGS = [
   },
 ];
 
-// deno-lint-ignore no-explicit-any -- the document does not depend on the router's environment
-export function createDocument(api: OpenAPIHono<any>, basePath: string): Document {
+/** `url`: the address of the service, which the examples show. */
+export function createDocument(
+  // deno-lint-ignore no-explicit-any -- the document does not depend on the router's environment
+  api: OpenAPIHono<any>,
+  { basePath, url }: { basePath: string; url: string },
+): Document {
   registerComponents(api);
   const document = api.getOpenAPI31Document({
     openapi: "3.1.0",
-    info: { ...INFO, description: INTRODUCTION.replace("](/", `](${basePath}/`) },
+    info: { ...INFO, description: introduce(url, basePath) },
     externalDocs: {
       description: "Documentation of the Midtrans gateway",
       url: "https://docs.midtrans.com",
@@ -125,7 +129,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     security: [{ bearer: [] }],
     tags: TAGS,
   });
-  for (const path of Object.values(document.paths ?? {})) addRequestId(path);
+  for (const path of Object.values(document.paths ?? {})) {
+    addBasePath(path, basePath);
+    addRequestId(path);
+  }
   nameExamples(document);
   shareExamples(document);
   sortSchemas(document);
@@ -136,6 +143,23 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
 function sortSchemas({ components }: Document): void {
   const byName = Object.entries(components?.schemas ?? {}).sort(([a], [b]) => a < b ? -1 : 1);
   Object.assign(components ?? {}, { schemas: Object.fromEntries(byName) });
+}
+
+/** Adds the base path to the paths in examples of response headers, such as `Location`. */
+function addBasePath({ get, post, patch, delete: remove }: PathItem, basePath: string): void {
+  const operations = [get, post, patch, remove].filter((each) => each !== undefined);
+  for (const response of operations.flatMap(({ responses }) => Object.values(responses ?? {}))) {
+    if (!response.headers) continue;
+    // Replaced, not changed, because responses share these objects.
+    const headers = Object.entries<{ example?: unknown }>(response.headers).map(
+      ([name, header]) => {
+        const { example } = header;
+        if (typeof example !== "string") return [name, header];
+        return [name, { ...header, example: example.replace(/^(<?)\//, `$1${basePath}/`) }];
+      },
+    );
+    response.headers = Object.fromEntries(headers);
+  }
 }
 
 /** Adds the `X-Request-Id` header to every request and response. */

@@ -3,10 +3,21 @@
 /** A code fence. In a template string each backtick would need a backslash. */
 const FENCE = "```";
 
+/** `url` and `basePath`: the address of the service, and the prefix of its paths. */
+export function introduce(url: string, basePath: string): string {
+  return INTRODUCTION.replaceAll(DEFAULT_URL, url)
+    .replaceAll("](/", `](${basePath}/`)
+    .replaceAll(/^((?:GET|Link:) <?)\//gm, `$1${basePath}/`);
+}
+
+/** The address in development. */
+export const DEFAULT_URL = "http://127.0.0.1:8000";
+
 export const INTRODUCTION = `
 A payment API in front of the Midtrans payment gateway. It charges customers, stores every payment,
 and makes retries safe: no customer is charged twice, and no payment is lost. The
-[guides](/guides/) show each task step by step.
+[guides](/guides/) show each task step by step, staff find and refund payments in the
+[console](/console/), and the [welcome page](/) links to all pages of the service.
 
 ## Authentication
 
@@ -15,7 +26,7 @@ JWT. The operator of the service creates keys. In development, \`deno task start
 URL.
 
 ${FENCE}sh
-export URL=http://127.0.0.1:8000 KEY=gk_…
+export URL=${DEFAULT_URL} KEY=gk_…
 curl $URL/me/ -H "Authorization: Bearer $KEY"
 ${FENCE}
 

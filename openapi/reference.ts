@@ -4,6 +4,7 @@ import { Scalar } from "@scalar/hono-api-reference";
 import { Hono } from "hono";
 import type { Document } from "./document.ts";
 import { createFixedResponse } from "./fixed_response.ts";
+import { renderSummary } from "./summary.ts";
 
 export interface ReferenceOptions {
   document: () => Document;
@@ -24,12 +25,15 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     }),
   );
 
-  reference.get("/reference/", (c, next) => {
+  // Created on demand, like the document.
+  let summary: string | undefined;
+
+  reference.get("/reference/", async (c, next) => {
     const nonce = crypto.randomUUID();
     c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
     // Protects the key from DNS rebinding: another site's name may resolve to this machine.
     const key = isLoopback(c.req.header("host")) ? developmentKey : null;
-    return Scalar({
+    const page = await Scalar({
       pageTitle: "Payment Gateway API",
       url: `${basePath}/openapi.json`,
       cdn: `${basePath}/reference/scalar.js`,
@@ -45,13 +49,20 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       // Keep the order of the document, which groups related properties.
       orderSchemaPropertiesBy: "preserve",
       customCss: STYLE,
+      onLoaded: REMOVE_SUMMARY,
       ...key && {
         authentication: {
           preferredSecurityScheme: "bearer",
           securitySchemes: { bearer: { token: key } },
         },
       },
-    })(c, next);
+    })(c, next) as Response;
+    summary ??= await renderSummary(document(), basePath);
+    const html = (await page.text())
+      // Scalar's page does not name its language.
+      .replace("<html>", '<html lang="en">')
+      .replace(APP_ELEMENT, () => summary + APP_ELEMENT);
+    return c.html(html);
   });
 
   reference.get(
@@ -59,7 +70,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     createFixedResponse({
       contentType: "text/javascript; charset=utf-8",
       cacheControl: "public, max-age=86400",
-      text: loadScalarScript,
+      text: async () => withModelsLast(await loadScalarScript()),
     }),
   );
 
@@ -76,9 +87,25 @@ const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
 
 /**
  * Other colours, because the contrast of Scalar's own is below 4.5 (WCAG AA); no outline around a
- * section that a link points to; and no "test request" button on webhooks, which the service sends.
+ * section that a link points to; no "test request" button on webhooks, which the service sends;
+ * code that wraps, because the keyboard cannot scroll it; and the names of external links.
  */
 const STYLE = `
+:root { --scalar-custom-header-height: 44px; }
+.service-links { position: sticky; top: 0; z-index: 10; }
+.service-links nav {
+  box-sizing: border-box; height: 44px; padding: 0 16px; overflow-x: auto; white-space: nowrap;
+  display: flex; gap: 16px; align-items: center;
+  background: var(--scalar-background-1, Canvas); color: var(--scalar-color-1, CanvasText);
+  border-bottom: 1px solid var(--scalar-border-color, GrayText);
+  font: 14px/1.4 system-ui, sans-serif;
+}
+.service-links a { color: inherit; }
+body { margin: 0; }
+#summary { max-width: 50rem; margin: 24px auto; padding: 0 24px; font: 16px/1.5 system-ui, sans-serif; }
+#summary li { margin: 4px 0; overflow-wrap: anywhere; }
+/* Hidden until the script has loaded the document and removed the summary. */
+#summary ~ #app { display: none; }
 .light-mode {
   --scalar-color-2: #5e5e5e;
   --scalar-color-3: #6b6b6b;
@@ -91,7 +118,18 @@ const STYLE = `
 .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-blue: #9db0ff; }
 .section[tabindex="-1"]:focus-visible { outline: none; }
 [id*="/webhook/"] .show-api-client-button { display: none; }
+.markdown pre code.hljs {
+  overflow: visible !important; white-space: pre-wrap !important; overflow-wrap: anywhere;
+}
+.group > a[target="_blank"] > .ml-1 { display: inline !important; }
 `;
+
+/** Where the script renders the page. */
+const APP_ELEMENT = '<div id="app"></div>';
+
+/** Runs in the browser, when the script has loaded the document. */
+// deno-lint-ignore no-explicit-any -- Deno has no `document`
+const REMOVE_SUMMARY = () => (globalThis as any).document.getElementById("summary")?.remove();
 
 /** Allows only scripts of this origin, and inline scripts with the nonce. */
 function contentSecurityPolicy(nonce: string): string {
@@ -110,6 +148,19 @@ function contentSecurityPolicy(nonce: string): string {
 
 function isLoopback(host: string | undefined): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(host ?? "");
+}
+
+/**
+ * Changes the search of the script: it sorts by similarity alone, so that models, which have the
+ * names of fields in their text, hide the operations. A test notices if the script changes.
+ */
+function withModelsLast(script: string): string {
+  return script.replace(
+    /([\w.]+\.search\(\w+\.value),\{limit:([\w$]+)\}\)/,
+    (_, search, limit) =>
+      `((all,isModel)=>[...all.filter(e=>!isModel(e)).slice(0,${limit}),` +
+      `...all.filter(isModel).slice(0,${limit})])(${search}),e=>e.item.type==="model")`,
+  );
 }
 
 type Handler = (request: unknown, reply: Reply) => unknown;

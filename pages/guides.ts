@@ -40,6 +40,8 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
     import("../docs/decisions/embedded-postgresql.md", { with: { type: "text" } }),
   "decisions/event-positions.md": () =>
     import("../docs/decisions/event-positions.md", { with: { type: "text" } }),
+  "decisions/excel-files.md": () =>
+    import("../docs/decisions/excel-files.md", { with: { type: "text" } }),
   "decisions/idempotency-keys-with-leases.md": () =>
     import("../docs/decisions/idempotency-keys-with-leases.md", { with: { type: "text" } }),
   "decisions/jobs-as-rows.md": () =>
@@ -144,6 +146,10 @@ function extension(file: string, home: string): MarkedExtension {
           cells(token.header, "th")
         }</tr>` +
           `</thead><tbody>${rows}</tbody></table></div>\n`;
+      },
+      // The boxes of a list of tasks cannot be ticked here, and would have no label.
+      checkbox({ checked }: Tokens.Checkbox) {
+        return checked ? "☑ " : "☐ ";
       },
       image({ href, text }: Tokens.Image) {
         const path = join(dirname(file), href);

@@ -20,13 +20,14 @@ export function renderPage({ title, basePath, html }: PageOptions): string {
 <link rel="stylesheet" href="${escapeHtml(basePath)}/guides/style.css">
 </head>
 <body>
+<a class="skip" href="#main">Skip to the content</a>
 <header><nav aria-label="Main">
 ${link("/", "<strong>Payment Gateway</strong>")}
 ${link("/guides/", "Guides")}
 ${link("/reference/", "Reference")}
 ${link("/openapi.json", "OpenAPI")}
 </nav></header>
-<main>
+<main id="main">
 ${html}
 </main>
 </body>

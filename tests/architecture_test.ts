@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
-import { MORE_POOLED, POOLED, SECONDS } from "./select.ts";
+import { FULL_ONLY, MORE_OLDEST, MORE_POOLED, OLDEST, POOLED, SECONDS } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
 /**
@@ -55,6 +55,7 @@ const CORE_LAYERS = [
  */
 const CONSOLE_LAYERS = [
   ["console.tsx"],
+  ["customers"],
   ["overview", "checkouts", "invoices", "subscriptions", "reports", "operations", "access"],
   ["payments"],
   ["shared"],
@@ -276,9 +277,8 @@ Deno.test("architecture: every file of the programs opens with a comment that sa
 
 Deno.test("architecture: every file in the lists of tests exists", () => {
   const tests = files.map(({ path }) => path);
-  const missing = [...Object.keys(SECONDS), ...POOLED, ...MORE_POOLED].filter((path) =>
-    !tests.includes(path)
-  );
+  const lists = [Object.keys(SECONDS), FULL_ONLY, POOLED, MORE_POOLED, OLDEST, MORE_OLDEST];
+  const missing = lists.flat().filter((path) => !tests.includes(path));
   assertNone(missing, "tests/select.ts lists test files that do not exist:");
 });
 

@@ -8,6 +8,7 @@ import {
   listAudit,
   parseResourceId,
 } from "../../core/audit/read.ts";
+import { AUDIT_KINDS } from "../../core/audit/kinds.ts";
 import { encodeCursor } from "../../http/lists/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
@@ -19,7 +20,7 @@ import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/audit/";
 
-const FIELDS = ["actor", "action", "resource", "outcome", "from", "to"] as const;
+const FIELDS = ["actor", "kind", "action", "resource", "outcome", "from", "to"] as const;
 
 export function addAudit({ service, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
@@ -29,6 +30,7 @@ export function addAudit({ service, router, signedIn, page }: ConsoleBase): void
     const { entries, next } = await listAudit(service, view.session.caller, {
       actor: query.actor || null,
       action: query.action || null,
+      kind: choose(AUDIT_KINDS, query.kind),
       resourceId: query.resource === "" ? null : parseResourceId(query.resource),
       outcome: choose(AUDIT_OUTCOMES, query.outcome),
       createdFrom: created_from,
@@ -68,9 +70,16 @@ const AuditPage: FC<AuditProps> = ({ view, query, entries, next }) => {
           value={query.actor}
           options={entries.map(({ actor }) => actor)}
         />
+        <Choice
+          name="kind"
+          label={action}
+          value={choose(AUDIT_KINDS, query.kind) ?? ""}
+          options={words.auditPage.kinds}
+          any={words.any}
+        />
         <SuggestingField
           name="action"
-          label={action}
+          label={words.auditPage.route}
           value={query.action}
           options={entries.map(({ action }) => action)}
         />
@@ -97,7 +106,12 @@ function cellsOf(view: View, entry: AuditView): Child[] {
     <Time view={view} at={entry.created_at} />,
     <Actor view={view} entry={entry} />,
     <>
-      <FilterLink view={view} name="action" value={entry.action} />
+      {entry.kind && (
+        <FilterLink view={view} name="kind" value={entry.kind}>
+          {view.words.auditPage.kinds[entry.kind]}
+        </FilterLink>
+      )}
+      <FilterLink view={view} name="action" value={entry.action} isFaint={entry.kind !== null} />
       {entry.request_id && (
         <span class="faint">{view.words.request} {shorten(entry.request_id, 40)}</span>
       )}
@@ -114,16 +128,32 @@ interface EntryProps {
   entry: AuditView;
 }
 
-const Actor: FC<EntryProps> = ({ view, entry: { actor, user_id } }) => (
+const Actor: FC<EntryProps> = ({ view, entry: { actor, actor_name, user_id } }) => (
   <>
-    <FilterLink view={view} name="actor" value={actor} />
-    {user_id && <span class="faint">{user_id}</span>}
+    <FilterLink view={view} name="actor" value={actor}>
+      {actor.startsWith("checkout:") ? view.words.customer : actor_name ?? actor}
+    </FilterLink>
+    <span class="faint">
+      {[actor_name && actor, user_id === actor_name ? null : user_id].filter(Boolean).join(" · ")}
+    </span>
   </>
 );
 
-const FilterLink: FC<{ view: View; name: string; value: string }> = ({ view, name, value }) => (
-  <a class="quiet" href={`${view.root}${PATH}?${new URLSearchParams({ [name]: value })}`}>
-    {value}
+interface FilterLinkProps {
+  view: View;
+  name: string;
+  value: string;
+  isFaint?: boolean;
+  /** The text of the link; absent: the value. */
+  children?: Child;
+}
+
+const FilterLink: FC<FilterLinkProps> = ({ view, name, value, isFaint, children }) => (
+  <a
+    class={isFaint ? "quiet faint" : "quiet"}
+    href={`${view.root}${PATH}?${new URLSearchParams({ [name]: value })}`}
+  >
+    {children ?? value}
   </a>
 );
 

@@ -46,7 +46,7 @@ const SessionsPage: FC<SessionsProps> = ({ view, sessions }) => {
   return (
     <Frame view={view} title={words.sessions} path="/sessions/">
       <h1>{words.sessions}</h1>
-      <Table label={words.sessions} columns={columns}>
+      <Table label={words.sessions} columns={columns} class="cards">
         {sessions.map((session) => (
           <tr>
             <td>{session.user_id}</td>

@@ -9,7 +9,7 @@ import { isRunning } from "../../core/checkouts/states.ts";
 import { type CheckoutView, shownOf } from "../../core/checkouts/views.ts";
 import { runOnce } from "../../core/idempotency/run_once.ts";
 import { type PaymentSummary, summarizePayment } from "../../core/payments/views.ts";
-import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
+import { readTimelineAndPayments, type TimelineAndPayments } from "../../core/reports/timelines.ts";
 import type { Service } from "../../core/service.ts";
 import { scopeOf } from "../../http/idempotency.ts";
 import { parsePathId } from "../../http/paths.ts";
@@ -33,6 +33,7 @@ import {
   Label,
   LinkCard,
   linkTo,
+  Metadata,
   RecordActions,
   Table,
   Time,
@@ -113,13 +114,13 @@ interface Shown {
   checkout: CheckoutView;
   /** The payments of all attempts, oldest first. */
   payments: PaymentSummary[];
-  timeline: TimelineView;
+  timeline: TimelineAndPayments;
 }
 
 async function readAll(service: Service, caller: Caller, id: string): Promise<Shown> {
   const checkout = await readCheckout(service, caller, id);
   const payments = await readCheckoutPayments(service, checkout);
-  const timeline = await readTimeline(service, caller, "checkout", id, TIMELINE_LIMITS);
+  const timeline = await readTimelineAndPayments(service, caller, "checkout", id, TIMELINE_LIMITS);
   return {
     checkout,
     payments: payments.map((payment) => summarizePayment(payment, caller)),
@@ -234,7 +235,7 @@ const Attempts: FC<CheckoutProps> = ({ view, checkout, payments }) => {
       {attempts.length === 0 ? <p class="help">{words.noAttempts}</p> : (
         <Table
           label={words.attempts}
-          class="payments"
+          class="payments cards"
           columns={[shared.method, shared.status, words.payment, words.chosen]}
         >
           {attempts.map((attempt) => (
@@ -278,7 +279,7 @@ const Details: FC<CheckoutProps> = ({ view, checkout, payments }) => {
           [words.ended]: checkout.ended_at && <Time view={view} at={checkout.ended_at} />,
           [words.orderId]: <code>{checkout.order_id}</code>,
           ID: <code>{checkout.id}</code>,
-          [words.metadata]: metadata && <code>{JSON.stringify(metadata)}</code>,
+          [words.metadata]: metadata && <Metadata value={metadata} />,
         }}
       />
     </Card>

@@ -5,7 +5,7 @@ import { type CheckoutInput, CheckoutInputSchema } from "../../core/checkouts/sc
 import type { FieldError } from "../../core/errors.ts";
 import type { Form } from "../shared/base.tsx";
 import { issuesOf } from "../shared/explain.ts";
-import { parseNumber, readText } from "../shared/form_values.ts";
+import { parseAmount, readText } from "../shared/form_values.ts";
 
 const CUSTOMER_FIELDS = ["first_name", "last_name", "email", "phone"] as const;
 
@@ -52,7 +52,7 @@ export function parseDraft({ texts, methods }: CheckoutDraft): ParsedDraft {
   const customer = CUSTOMER_FIELDS.map((name) => [name, textOf(`customer_details.${name}`)])
     .filter(([, value]) => value !== undefined);
   const parsed = CheckoutInputSchema.safeParse({
-    gross_amount: parseNumber(texts.gross_amount),
+    gross_amount: parseAmount(texts.gross_amount),
     order_id: textOf("order_id"),
     expires_at: parseTime(texts.expires_at),
     customer_details: customer.length > 0 ? Object.fromEntries(customer) : undefined,

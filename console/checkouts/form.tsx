@@ -13,6 +13,7 @@ import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, FormToken, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { Choice, FormError, FormField } from "../shared/fields.tsx";
+import { AMOUNT_LENGTH } from "../shared/form_values.ts";
 import { rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
@@ -136,7 +137,7 @@ const OrderFields: FC<FormProps> = (props) => {
           label={words.amount}
           isRequired
           inputMode="numeric"
-          maxLength={15}
+          maxLength={AMOUNT_LENGTH}
           help={words.amountHelp}
         />
         <FormField

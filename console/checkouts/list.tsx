@@ -20,7 +20,7 @@ import {
 } from "../shared/filter_panel.tsx";
 import { rupiah } from "../shared/format.ts";
 import { choose, ListPage } from "../shared/list_page.tsx";
-import type { SignedInView, View } from "../shared/session.ts";
+import type { SignedInView } from "../shared/session.ts";
 import { checkoutMethodName, CheckoutStatusLabel } from "./display.tsx";
 
 const PATH = "/checkouts/";
@@ -121,7 +121,7 @@ const CheckoutsPage: FC<CheckoutsProps> = (props) => {
 };
 
 interface FiltersProps {
-  view: View;
+  view: SignedInView;
   filters: FilterValues;
   errors: FieldError[];
 }

@@ -19,6 +19,7 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
     <Card id="items" title={shared.items}>
       <Table
         label={shared.items}
+        class="cards"
         columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
         amounts={[1, 2, 3]}
       >

@@ -4,7 +4,7 @@ import type { FieldError } from "../../core/errors.ts";
 import { type InvoiceInput, InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { Form } from "../shared/base.tsx";
 import { issuesOf } from "../shared/explain.ts";
-import { parseNumber, readText } from "../shared/form_values.ts";
+import { parseNumber, parsePhone, parseSignedAmount, readText } from "../shared/form_values.ts";
 
 export const TEXT_FIELDS = [
   "customer_name",
@@ -18,7 +18,10 @@ export const TEXT_FIELDS = [
 
 export const LINE_FIELDS = ["description", "price", "quantity"] as const;
 
-export type Line = Record<(typeof LINE_FIELDS)[number], string>;
+export interface Line extends Record<(typeof LINE_FIELDS)[number], string> {
+  /** Added as a discount: its price is subtracted, also if it is entered without a minus. */
+  isDiscount: boolean;
+}
 
 /** The values as the user has entered them. */
 export interface InvoiceDraft {
@@ -26,26 +29,40 @@ export interface InvoiceDraft {
   lines: Line[];
 }
 
-/** Lines of a new form, and lines that are added at a time. */
-export const NEW_LINES = 5;
-
 export const MAX_LINES = 30;
 
-const EMPTY_LINE: Line = { description: "", price: "", quantity: "1" };
+const EMPTY_LINE: Line = { description: "", price: "", quantity: "1", isDiscount: false };
 
-export function withLines(draft: InvoiceDraft, count: number): InvoiceDraft {
-  const missing = Math.max(0, Math.min(count, MAX_LINES) - draft.lines.length);
-  return { ...draft, lines: [...draft.lines, ...Array<Line>(missing).fill(EMPTY_LINE)] };
+/** A discount begins with its name and a minus. */
+export function withLine(draft: InvoiceDraft, discountName: string | null = null): InvoiceDraft {
+  if (draft.lines.length >= MAX_LINES) return draft;
+  const discount = discountName !== null &&
+    { description: discountName, price: "-", isDiscount: true };
+  return { ...draft, lines: [...draft.lines, { ...EMPTY_LINE, ...discount }] };
+}
+
+/** What the lines add up to so far, in whole rupiah. Lines that are not complete count nothing. */
+export function totalSoFar({ lines }: InvoiceDraft): bigint {
+  return lines.reduce((sum, line) => {
+    const factors = [parsePrice(line), parseNumber(line.quantity)];
+    const [each, count] = factors.map((value) => typeof value === "number" ? BigInt(value) : 0n);
+    return sum + each! * count!;
+  }, 0n);
 }
 
 export function newDraft(dueDate: string): InvoiceDraft {
   const texts = Object.fromEntries(TEXT_FIELDS.map((name) => [name, ""]));
   const draft = { texts: texts as InvoiceDraft["texts"], lines: [] };
   draft.texts.due_date = dueDate;
-  return withLines(draft, NEW_LINES);
+  return withLine(draft);
 }
 
-export function lineField(index: number, name: keyof Line): string {
+function parsePrice({ price, isDiscount }: Line): number | string | undefined {
+  const amount = parseSignedAmount(price);
+  return isDiscount && typeof amount === "number" && amount > 0 ? -amount : amount;
+}
+
+export function lineField(index: number, name: (typeof LINE_FIELDS)[number] | "discount"): string {
   return `items.${index}.${name}`;
 }
 
@@ -55,7 +72,8 @@ export function readDraft(form: Form): InvoiceDraft {
   while (lines.length < MAX_LINES && form[lineField(lines.length, "description")] !== undefined) {
     const index = lines.length;
     const entries = LINE_FIELDS.map((name) => [name, textOf(lineField(index, name))]);
-    lines.push(Object.fromEntries(entries) as Line);
+    const isDiscount = textOf(lineField(index, "discount")) === "yes";
+    lines.push({ ...EMPTY_LINE, ...Object.fromEntries(entries), isDiscount });
   }
   const texts = Object.fromEntries(TEXT_FIELDS.map((name) => [name, textOf(name)]));
   return { texts: texts as InvoiceDraft["texts"], lines };
@@ -72,16 +90,24 @@ export function parseDraft({ texts, lines }: InvoiceDraft): ParsedDraft {
   const given = Object.entries(texts).filter(([, value]) => value !== "");
   const parsed = InvoiceInputSchema.safeParse({
     ...Object.fromEntries(given),
-    items: filled.map(({ line: { description, price, quantity } }) => ({
-      ...description !== "" && { description },
-      price: parseNumber(price),
-      quantity: parseNumber(quantity),
+    ...texts.customer_phone !== "" && { customer_phone: parsePhone(texts.customer_phone) },
+    items: filled.map(({ line }) => ({
+      ...line.description !== "" && { description: line.description },
+      price: parsePrice(line),
+      quantity: parseNumber(line.quantity),
     })),
   });
   if (parsed.success) return { input: parsed.data, errors: null };
   const errors = issuesOf(parsed.error).map(({ field, message }) => ({
     field: field.replace(/^items\.(\d+)/, (_, index) => `items.${filled[Number(index)]!.index}`),
-    message,
+    message: isPriceRule(field, message) ? PRICE_RULE : message,
   }));
   return { input: null, errors };
+}
+
+/** The limit of the gateway, as the form writes amounts. */
+const PRICE_RULE = "must be an amount of at most Rp 99.999.999, such as 75.000";
+
+function isPriceRule(field: string, message: string): boolean {
+  return field.endsWith(".price") && message.startsWith("must be a whole number");
 }

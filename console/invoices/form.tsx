@@ -7,12 +7,14 @@ import { createInvoice } from "../../core/invoices/create.ts";
 import { type InvoiceInput, totalOf } from "../../core/invoices/invoice_input.ts";
 import { formatMoney } from "../../core/money.ts";
 import { fingerprintRequest } from "../../http/idempotency.ts";
+import { createFixedResponse } from "../../openapi/fixed_response.ts";
 import { recordError } from "../../http/problems/render.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, FormToken } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { FormError, FormField } from "../shared/fields.tsx";
+import { AMOUNT_LENGTH } from "../shared/form_values.ts";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
@@ -22,12 +24,12 @@ import {
   LINE_FIELDS,
   lineField,
   MAX_LINES,
-  NEW_LINES,
   newDraft,
   parseDraft,
   readDraft,
   TEXT_FIELDS,
-  withLines,
+  totalSoFar,
+  withLine,
 } from "./draft.ts";
 
 const LIST = "/invoices/";
@@ -40,6 +42,7 @@ const DAY_MS = 86_400_000;
 
 export function addInvoiceForm(base: ConsoleBase): void {
   const { service, root, router, signedIn, formOf, page } = base;
+  addScript(base);
   const today = () => dayInWib(new Date(service.clock()));
 
   router.get(PATH, async (c) => {
@@ -73,8 +76,8 @@ export function addInvoiceForm(base: ConsoleBase): void {
       return page(c, <InvoiceForm {...form} />, errors.length > 0 || error !== "" ? 400 : 200);
     };
     if (sent.step === "edit") return edit([]);
-    if (sent.step === "more") {
-      const more = withLines(draft, draft.lines.length + NEW_LINES);
+    if (sent.step === "more" || sent.step === "discount") {
+      const more = withLine(draft, sent.step === "discount" ? words.discount : null);
       return page(
         c,
         <InvoiceForm view={view} formKey={key} draft={more} today={today()} errors={[]} />,
@@ -101,6 +104,17 @@ export function addInvoiceForm(base: ConsoleBase): void {
       return page(c, <ReviewPage {...review} {...uncertaintyOf(view, problem)} />, 400);
     }
   });
+}
+
+function addScript({ router }: ConsoleBase): void {
+  router.get(
+    "/invoice_form.js/",
+    createFixedResponse({
+      contentType: "text/javascript; charset=utf-8",
+      cacheControl: "no-cache",
+      text: async () => (await import("./form.js", { with: { type: "text" } })).default,
+    }),
+  );
 }
 
 interface FormChanges {
@@ -158,7 +172,16 @@ const InvoiceForm: FC<FormProps> = (props) => {
       <BackLink view={view} to={LIST}>{words.title}</BackLink>
       <h1>{words.create}</h1>
       <FormError {...props} fields={fieldsOf(draft)} />
-      <form class="record" method="post" action={root + PATH}>
+      <form
+        class="record"
+        id="invoice"
+        method="post"
+        action={root + PATH}
+        data-discount={words.discount}
+        data-line={words.line(0)}
+        data-discount-line={words.discountLine(0)}
+        data-max-lines={MAX_LINES}
+      >
         <FormToken view={view} />
         <input type="hidden" name="key" value={formKey} />
         <CustomerFields {...props} />
@@ -167,19 +190,34 @@ const InvoiceForm: FC<FormProps> = (props) => {
           {itemsError && <p class="field-error">{itemsError}</p>}
           {draft.lines.map((_, index) => <LineFields {...props} index={index} />)}
           <p id="price-help" class="help">{words.priceHelp}</p>
+          <p class="total">
+            {words.total}{" "}
+            <output id="total" class="amount">{rupiah(String(totalSoFar(draft)))}</output>
+          </p>
           <div class="actions">
             <button type="submit" name="step" value="review" class="primary">{words.review}</button>
-            {draft.lines.length < MAX_LINES
-              ? (
-                <button type="submit" name="step" value="more" formnovalidate>
-                  {words.moreLines}
-                </button>
-              )
-              : <p class="help">{words.noMoreLines(MAX_LINES)}</p>}
+            <MoreLines {...props} />
           </div>
         </Card>
       </form>
+      <script src={`${root}/invoice_form.js`} defer></script>
     </Frame>
+  );
+};
+
+/** Each button adds one line. They follow "Continue", which the Enter key presses. */
+const MoreLines: FC<FormProps> = ({ view, draft }) => {
+  const words = view.words.invoicesPage;
+  if (draft.lines.length >= MAX_LINES) {
+    return <p class="help">{words.noMoreLines(MAX_LINES)}</p>;
+  }
+  return (
+    <>
+      <button type="submit" name="step" value="more" formnovalidate>{words.moreLines}</button>
+      <button type="submit" name="step" value="discount" formnovalidate>
+        {words.addDiscount}
+      </button>
+    </>
   );
 };
 
@@ -214,7 +252,7 @@ const CustomerFields: FC<FormProps> = (props) => {
           {...textField(props, "customer_phone")}
           label={optional(shared.phone)}
           inputMode="tel"
-          maxLength={16}
+          maxLength={25}
           help={words.phoneHelp}
         />
       </div>
@@ -276,24 +314,36 @@ const Notes: FC<FormProps> = (props) => {
   );
 };
 
+const LENGTHS = { description: 150, price: AMOUNT_LENGTH, quantity: 15 };
+
 const LineFields: FC<FormProps & { index: number }> = ({ index, ...props }) => {
   const { item, price, quantity, invoicesPage } = props.view.words;
+  const { line, discountLine } = invoicesPage;
+  const { isDiscount } = props.draft.lines[index]!;
   const labels = { description: item, price, quantity };
   return (
     <fieldset class="line">
-      <legend>{invoicesPage.line(index + 1)}</legend>
+      <legend>{isDiscount ? discountLine(index + 1) : line(index + 1)}</legend>
       {LINE_FIELDS.map((name) => (
         <FormField
           name={lineField(index, name)}
           label={labels[name]}
           value={props.draft.lines[index]![name]}
           error={errorOf(props, lineField(index, name))}
-          inputMode={name === "description" ? undefined : "numeric"}
-          maxLength={name === "description" ? 150 : 15}
+          // Some phones have no minus on their numeric keyboard.
+          inputMode={name === "quantity" ? "numeric" : undefined}
+          maxLength={LENGTHS[name]}
         />
       ))}
+      <DiscountMark index={index} isDiscount={isDiscount} />
     </fieldset>
   );
+};
+
+/** Tells the next step that the line was added as a discount. */
+const DiscountMark: FC<{ index: number; isDiscount: boolean }> = ({ index, isDiscount }) => {
+  const name = lineField(index, "discount");
+  return <input type="hidden" id={name} name={name} value={isDiscount ? "yes" : ""} />;
 };
 
 /** The name, value and error of a field. */
@@ -358,11 +408,14 @@ const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error, creat
           <input type="hidden" name="key" value={formKey} />
           <input type="hidden" name="amount" value={amountOf(input)} />
           {TEXT_FIELDS.map((name) => <input type="hidden" name={name} value={draft.texts[name]} />)}
-          {draft.lines.map((line, index) =>
-            LINE_FIELDS.map((name) => (
-              <input type="hidden" name={lineField(index, name)} value={line[name]} />
-            ))
-          )}
+          {draft.lines.map((line, index) => (
+            <>
+              {LINE_FIELDS.map((name) => (
+                <input type="hidden" name={lineField(index, name)} value={line[name]} />
+              ))}
+              <DiscountMark index={index} isDiscount={line.isDiscount} />
+            </>
+          ))}
           <div class="actions">
             <button type="submit" name="step" value="create" class="primary">{words.create}</button>
             <button type="submit" name="step" value="edit">{words.change}</button>

@@ -8,7 +8,7 @@ import { VOIDABLE } from "../../core/invoices/states.ts";
 import { type InvoiceView, shownOf } from "../../core/invoices/views.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
-import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
+import { readTimelineAndPayments, type TimelineAndPayments } from "../../core/reports/timelines.ts";
 import { readPaymentPage } from "../../http/lists/payments.ts";
 import { VoidInputSchema } from "../../core/invoices/invoice_input.ts";
 import { scopeOf } from "../../http/idempotency.ts";
@@ -28,6 +28,7 @@ import {
   redirectAfter,
   submitOnce,
 } from "../shared/confirm.tsx";
+import { emailLink, phoneLink } from "../shared/customer_link.tsx";
 import {
   BackLink,
   Card,
@@ -137,14 +138,14 @@ function doneOf({ words }: View, done: string | undefined): string | null {
 interface Shown {
   invoice: InvoiceView;
   payments: PaymentSummary[];
-  timeline: TimelineView;
+  timeline: TimelineAndPayments;
 }
 
 async function readAll(service: Service, caller: Caller, id: string): Promise<Shown> {
   const invoice = await readInvoice(service, caller, id);
   const filter = { invoice_id: id, limit: MAX_PAYMENTS };
   const { payments } = await readPaymentPage(service, caller, filter);
-  const timeline = await readTimeline(service, caller, "invoice", id, TIMELINE_LIMITS);
+  const timeline = await readTimelineAndPayments(service, caller, "invoice", id, TIMELINE_LIMITS);
   return { invoice, payments, timeline };
 }
 
@@ -232,8 +233,8 @@ const Customer: FC<PartProps> = ({ view, invoice }) => {
       <Facts
         facts={{
           [shared.name]: invoice.customer_name,
-          [shared.email]: invoice.customer_email,
-          [shared.phone]: invoice.customer_phone,
+          [shared.email]: emailLink(view, invoice.customer_email),
+          [shared.phone]: phoneLink(view, invoice.customer_phone),
           [words.customerId]: invoice.customer_id,
         }}
       />

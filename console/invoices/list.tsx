@@ -3,13 +3,14 @@
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
 import type { InvoiceView } from "../../core/invoices/views.ts";
-import { invoiceSource, sendFile } from "../../http/exports.ts";
+import { exportColumns, exportInvoices, type FileColumn } from "../../core/reports/exports.ts";
+import { readInvoices } from "../../http/exports.ts";
 import { InvoiceListQuery, readInvoicePage } from "../../http/lists/invoices.ts";
 import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { validationError } from "../../http/router.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
-import { ExportLink } from "../shared/downloads.tsx";
+import { amountCell, dayCell, ExportLink, sendList, timeCell } from "../shared/downloads.tsx";
 import { Time } from "../shared/elements.tsx";
 import { errorsOf, issuesOf } from "../shared/explain.ts";
 import { Boxes, Field } from "../shared/fields.tsx";
@@ -22,7 +23,8 @@ import {
 } from "../shared/filter_panel.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { ListPage } from "../shared/list_page.tsx";
-import type { SignedInView, View } from "../shared/session.ts";
+import type { SignedInView } from "../shared/session.ts";
+import type { Words } from "../words/words.ts";
 import { InvoiceStatusLabel } from "./display.tsx";
 
 const PATH = "/invoices/";
@@ -33,6 +35,7 @@ const FILTERS = [
   "customer_email",
   "invoice_number",
   "order_id",
+  "user_id",
   "due_from",
   "due_to",
   "from",
@@ -59,12 +62,28 @@ export function addInvoices({ service, router, signedIn, page }: ConsoleBase): v
   });
 
   router.get(`${PATH}export/`, async (c) => {
-    const { session } = await signedIn(c);
+    const { session, words } = await signedIn(c);
     const parsed = InvoiceListQuery.safeParse(toApiQuery(readFilters(c.req.url, FILTERS)));
     if (!parsed.success) throw validationError(issuesOf(parsed.error));
-    const source = invoiceSource(service, session.caller, parsed.data);
-    return await sendFile(c, service.exports, "invoices", { ...source, hasByteOrderMark: true });
+    const readList = readInvoices(service, session.caller, parsed.data);
+    return await sendList(c, service.exports, {
+      name: "invoices",
+      title: words.invoicesPage.title,
+      excel: exportColumns(readList, fileColumns(words)),
+      csv: exportInvoices(service, session.caller, readList),
+    });
   });
+}
+
+function fileColumns({ invoicesPage: words, ...shared }: Words): FileColumn<InvoiceView>[] {
+  return [
+    { name: shared.amount, valueOf: ({ total_amount }) => amountCell(total_amount) },
+    { name: shared.status, valueOf: ({ status }) => words.statuses[status] },
+    { name: words.number, valueOf: ({ invoice_number }) => invoice_number },
+    { name: shared.customer, valueOf: ({ customer_name }) => customer_name },
+    { name: words.due, valueOf: ({ due_date }) => dayCell(due_date) },
+    { name: `${shared.created} (WIB)`, valueOf: ({ created_at }) => timeCell(created_at) },
+  ];
 }
 
 /** The filters as a query of `GET /invoices/`. */
@@ -133,7 +152,7 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
 };
 
 interface FiltersProps {
-  view: View;
+  view: SignedInView;
   filters: FilterValues;
   errors: FieldError[];
 }
@@ -145,6 +164,7 @@ const InvoiceFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
     customer_email: shared.email,
     invoice_number: words.number,
     order_id: words.orderId,
+    user_id: shared.user,
     due_from: words.dueFrom,
     due_to: words.dueTo,
     from: words.createdFrom,
@@ -175,6 +195,7 @@ const InvoiceFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
         {input("customer_email", "email")}
         {input("invoice_number")}
         {input("order_id")}
+        {input("user_id")}
         {input("due_from", "date")}
         {input("due_to", "date")}
         {input("from", "date")}

@@ -50,7 +50,11 @@ const DoctorPage: FC<{ view: SignedInView; results?: CheckResult[] }> = ({ view,
         : <p class="card">{shared.viewersCannotAct}</p>}
       {results && (
         <Card id="results" title={words.results}>
-          <Table label={words.results} columns={[words.check, words.result, words.found]}>
+          <Table
+            label={words.results}
+            class="cards"
+            columns={[words.check, words.result, words.found]}
+          >
             {results.map((result) => {
               const { check, status, found, next } = describeResult(result, words.texts);
               return (

@@ -218,7 +218,7 @@ const Deliveries: FC<Omit<EventProps, "message">> = ({ view, event, deliveries }
       {deliveries.length === 0
         ? <p>{words.eventsPage.noDeliveries}</p>
         : (
-          <Table label={words.deliveries} columns={columns} amounts={[2]}>
+          <Table label={words.deliveries} columns={columns} amounts={[2]} class="cards">
             {deliveries.map((delivery) => (
               <tr>
                 <td class="url">

@@ -216,7 +216,7 @@ const SchedulePage: FC<{ view: SignedInView; tasks: PlannedTask[] }> = ({ view, 
       <BackLink view={view} to={PATH}>{words.jobs}</BackLink>
       <h1>{jobsPage.schedule}</h1>
       {isOverdue && <p role="alert" class="error">{jobsPage.overdueHelp}</p>}
-      <Table label={jobsPage.schedule} columns={columns}>
+      <Table label={jobsPage.schedule} columns={columns} class="cards">
         {tasks.map((task) => (
           <tr>
             <td>{task.task}</td>

@@ -193,6 +193,7 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
     <Card id="backlog" title={backlog.title}>
       <Table
         label={backlog.title}
+        class="cards"
         columns={[statusPage.what, statusPage.count, statusPage.oldest]}
         amounts={[1, 2]}
       >
@@ -262,6 +263,7 @@ const Failures: FC<PartProps> = ({ view, status }) => {
     <Card id="failures" title={words.statusPage.failures}>
       <Table
         label={words.statusPage.failures}
+        class="cards"
         columns={[words.jobsPage.updated, words.task, words.error]}
       >
         {last_failures.map(({ id, task, error, failed_at }) => (

@@ -24,12 +24,22 @@ export interface DayFigures {
   chargebacks: bigint;
 }
 
-/** Each day from midnight to the same hour: otherwise today is always less than yesterday. */
 export interface Comparison {
-  /** The hour, such as `15:00`. */
-  until: string;
   /** All changes until then are included. */
   asOf: string;
+  /** Since midnight, with the hour that has begun. */
+  today: DayFigures;
+  /** Null: no hour of today has ended. */
+  wholeHours: WholeHours | null;
+}
+
+/**
+ * Each day from midnight to the end of the same hour. Only hours that have ended and are counted:
+ * an hour that has just begun would be compared with a whole one.
+ */
+export interface WholeHours {
+  /** The end of the last hour, such as `15:00`. */
+  until: string;
   today: DayFigures;
   yesterday: DayFigures;
   /** The same day of last week. */
@@ -38,7 +48,7 @@ export interface Comparison {
 
 export async function readComparison(service: Service, caller: Caller): Promise<Comparison> {
   const { start, end } = today(service.clock);
-  const read = async (daysAgo: number) =>
+  const read = async (daysAgo: number, end: Temporal.ZonedDateTime) =>
     await readPaymentStats(service, caller, {
       from: instantText(start.subtract({ days: daysAgo })),
       to: instantText(end.subtract({ days: daysAgo })),
@@ -47,13 +57,22 @@ export async function readComparison(service: Service, caller: Caller): Promise<
       group_by: ["transaction_status"],
     });
   // One after the other, so that the page never takes more than one connection of the pool.
-  const now = await read(0);
+  const { as_of, rows } = await read(0, end);
+  const counted = Temporal.Instant.from(as_of).toZonedDateTimeISO(ZONE);
+  const ended = Temporal.ZonedDateTime.compare(counted, end) < 0 ? counted : end;
+  const until = ended.round({ smallestUnit: "hour", roundingMode: "floor" });
+  const hasEnded = Temporal.ZonedDateTime.compare(until, start) > 0;
   return {
-    until: `${String(end.hour || 24).padStart(2, "0")}:00`,
-    asOf: now.as_of,
-    today: addUp(now.rows),
-    yesterday: addUp((await read(1)).rows),
-    lastWeek: addUp((await read(7)).rows),
+    asOf: as_of,
+    today: addUp(rows),
+    wholeHours: hasEnded
+      ? {
+        until: `${String(until.hour || 24).padStart(2, "0")}:00`,
+        today: addUp((await read(0, until)).rows),
+        yesterday: addUp((await read(1, until)).rows),
+        lastWeek: addUp((await read(7, until)).rows),
+      }
+      : null,
   };
 }
 

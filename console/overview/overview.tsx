@@ -119,8 +119,9 @@ interface Figure {
 
 const Today: FC<{ view: SignedInView; comparison: Comparison }> = ({ view, comparison }) => {
   const { words } = view;
-  const { today, yesterday, lastWeek, until, asOf } = comparison;
+  const { today, wholeHours, asOf } = comparison;
   const texts = words.overviewPage;
+  const until = wholeHours?.until.replace(":", words.timeSeparator);
   const percent = new Intl.NumberFormat(words.locale, {
     style: "percent",
     maximumFractionDigits: 1,
@@ -151,17 +152,32 @@ const Today: FC<{ view: SignedInView; comparison: Comparison }> = ({ view, compa
     <section aria-labelledby="today">
       <h2 id="today">{texts.today}</h2>
       <p class="help">
-        {texts.comparison} {until} WIB. {texts.asOf} {jakartaTime(asOf, words.locale)}.
+        {texts.asOf} {jakartaTime(asOf, words.locale)}.{" "}
+        {wholeHours ? `${texts.comparison} ${until} WIB.` : texts.noComparison}
       </p>
       <div class="figures">
         {figures.map((figure) => (
           <div class="figure">
             <h3>{figure.label}</h3>
             <p>{figure.show(today)}</p>
-            <dl>
-              <Earlier {...{ view, figure, today }} label={texts.yesterday} earlier={yesterday} />
-              <Earlier {...{ view, figure, today }} label={texts.lastWeek} earlier={lastWeek} />
-            </dl>
+            {wholeHours && (
+              <dl>
+                {figure.show(wholeHours.today) !== figure.show(today) && (
+                  <div>
+                    <dt>{`${texts.todayUntil} ${until}`}</dt>
+                    <dd>{figure.show(wholeHours.today)}</dd>
+                  </div>
+                )}
+                {(["yesterday", "lastWeek"] as const).map((day) => (
+                  <Earlier
+                    {...{ view, figure }}
+                    label={texts[day]}
+                    today={wholeHours.today}
+                    earlier={wholeHours[day]}
+                  />
+                ))}
+              </dl>
+            )}
           </div>
         ))}
       </div>

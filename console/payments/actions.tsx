@@ -10,6 +10,7 @@ import {
   denyPayment,
   expirePayment,
 } from "../../core/payments/actions.ts";
+import { isAmount, parseRupiah } from "../../core/money.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
 import { type PaymentView, shownOf } from "../../core/payments/views.ts";
@@ -30,10 +31,11 @@ import {
   submitOnce,
 } from "../shared/confirm.tsx";
 import type { FieldLabels } from "../shared/explain.ts";
+import { AMOUNT_LENGTH } from "../shared/form_values.ts";
 import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
 import type { SignedInView, View } from "../shared/session.ts";
 import type { Service } from "../../core/service.ts";
-import { readPaymentFor, unknownOutcomes } from "./payment.tsx";
+import { readPaymentFor, refundRefusal, unknownOutcomes } from "./payment.tsx";
 import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPaymentActions(base: ConsoleBase): void {
@@ -49,8 +51,10 @@ export function addPaymentActions(base: ConsoleBase): void {
         amount: amountLimit(payment, action),
         reason: "",
       };
-      const error = isAllowed ? null : view.words.noActions;
-      const html = <ActionPage {...{ view, payment, action, form, error }} />;
+      const refusal = action === "refund" ? refundRefusal(view, payment) : null;
+      const error = isAllowed ? null : refusal ?? view.words.noActions;
+      const hasForm = refusal === null;
+      const html = <ActionPage {...{ view, payment, action, form, error, hasForm }} />;
       return page(c, html, isAllowed ? 200 : 400);
     });
 
@@ -126,12 +130,13 @@ function inputOf(action: PaymentAction, { amount, reason }: PaymentForm): Action
 
 /** The form always sends an amount: "the rest" may have changed since the page was shown. */
 function parseAmount(text: string | null): number {
-  if (/^[1-9]\d{0,12}$/.test(text ?? "")) return Number(text);
+  const amount = parseRupiah(text ?? "");
+  if (amount !== null && isAmount(amount)) return amount;
   throw invalidField("amount", "must be a whole number of rupiah");
 }
 
 interface PaymentForm extends ActionForm {
-  /** In whole rupiah; null: the action has no amount. */
+  /** As the user has entered it; null: the action has no amount. */
   amount: string | null;
   reason: string;
 }
@@ -142,9 +147,12 @@ interface ActionProps {
   action: PaymentAction;
   form: PaymentForm;
   error: string | null;
+  /** False: the payment will never allow the action. */
+  hasForm?: boolean;
 }
 
-const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => {
+const ActionPage: FC<ActionProps> = (props) => {
+  const { view, payment, action, form, error, hasForm = true } = props;
   const { words } = view;
   const { amount, reason } = form;
   const limit = amountLimit(payment, action);
@@ -163,7 +171,7 @@ const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => 
       }}
       notices={unknownOutcomes(view, payment)}
       effects={effectsOf(view, payment, action)}
-      form={form}
+      form={hasForm ? form : null}
       isDangerous={action !== "approve" && action !== "capture"}
     >
       {limit !== null && (
@@ -173,7 +181,7 @@ const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => 
             id="amount"
             name="amount"
             inputmode="numeric"
-            pattern="[0-9]+"
+            maxlength={AMOUNT_LENGTH}
             required
             value={amount ?? ""}
             aria-describedby="limit"

@@ -2,7 +2,8 @@
 
 import { FiltersInUse } from "../shared/filter_panel.tsx";
 import type { FC } from "hono/jsx";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { formatMoney, parseRupiah } from "../../core/money.ts";
+import { PAYMENT_TYPES } from "../../core/payments/payment_types.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
 import { fraudStatusName, methodName, paymentStatusName, rupiah } from "../shared/format.ts";
@@ -15,10 +16,11 @@ import {
   type PaymentQuery,
   paymentSearch,
 } from "./query.ts";
-import type { View } from "../shared/session.ts";
+import { QuickRanges } from "../shared/quick_ranges.tsx";
+import type { SignedInView, View } from "../shared/session.ts";
 
 interface FiltersProps {
-  view: View;
+  view: SignedInView;
   query: PaymentQuery;
 }
 
@@ -29,7 +31,14 @@ export const PaymentFilters: FC<FiltersProps> = ({ view, query }) => {
     <>
       <form class="search" role="search" action={`${root}/payments/`}>
         <label for="q">{words.search}</label>
-        <input id="q" name="q" type="search" value={query.q} placeholder={words.searchHelp} />
+        <input
+          id="q"
+          name="q"
+          type="search"
+          value={query.q}
+          placeholder={words.searchHelp}
+          aria-keyshortcuts="/"
+        />
         {!isDefault &&
           query.columns.map((column) => <input type="hidden" name="column" value={column} />)}
         <button type="submit">{words.search}</button>
@@ -38,7 +47,14 @@ export const PaymentFilters: FC<FiltersProps> = ({ view, query }) => {
         <summary>{words.paymentsPage.filters}</summary>
         <FilterForm view={view} query={query} />
       </details>
+      <QuickRanges
+        view={view}
+        days={query}
+        linkTo={(days) =>
+          `${root}/payments/?${paymentSearch({ ...query, q: "", cursor: "", ...days })}`}
+      />
       <Chosen view={view} query={query} />
+      {query.q !== "" && <p class="help">{words.paymentsPage.searchesAll}</p>}
     </>
   );
 };
@@ -80,7 +96,8 @@ function valueText({ words }: View, name: string, value: string): string {
   if (name === "fraud_status") return fraudStatusName(words, value);
   if (name === "outcome" && value === "unknown") return outcomeUnknown;
   if (name === "owner" && value === "none") return noOwner;
-  return name.endsWith("amount") && /^\d+$/.test(value) ? rupiah(value) : value;
+  const amount = name.endsWith("amount") ? parseRupiah(value) : null;
+  return amount === null ? value : rupiah(formatMoney(amount));
 }
 
 const FilterForm: FC<FiltersProps> = ({ view, query }) => {

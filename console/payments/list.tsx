@@ -1,22 +1,31 @@
 /** `/console/payments/`: finds payments. */
 
 import type { FC } from "hono/jsx";
+import type { Caller } from "../../core/auth/caller.ts";
 import type { FieldError } from "../../core/errors.ts";
 import type { WalkCursor } from "../../core/lists/page.ts";
+import type { SearchReport } from "../../core/payments/search.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import { exportPayments } from "../../core/reports/exports.ts";
-import { sendFile } from "../../http/exports.ts";
+import { exportColumns, exportPayments, readWholePayments } from "../../core/reports/exports.ts";
 import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { validationError } from "../../http/router.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
-import { ExportLink } from "../shared/downloads.tsx";
+import { ExportLink, sendList } from "../shared/downloads.tsx";
 import { errorsOf, explainField, type FieldLabels } from "../shared/explain.ts";
 import { Frame } from "../shared/frame.tsx";
 import { PAGE_SIZE } from "../shared/list_page.tsx";
+import { fileColumns } from "./file_columns.ts";
 import { PaymentFilters } from "./filters.tsx";
-import { parseView, type PaymentQuery, paymentSearch, readPaymentQuery } from "./query.ts";
-import { PaymentTable } from "./table.tsx";
+import {
+  needsWholePayments,
+  parseView,
+  type PaymentQuery,
+  paymentSearch,
+  readPaymentQuery,
+} from "./query.ts";
+import { SearchResult } from "./search_result.tsx";
+import { type ListedPayment, PaymentTable } from "./table.tsx";
 import type { SignedInView } from "../shared/session.ts";
 
 const PATH = "/payments/";
@@ -30,37 +39,53 @@ export function addPayments({ service, router, signedIn, page }: ConsoleBase): v
   });
 
   router.get(`${PATH}export/`, async (c) => {
-    const { session } = await signedIn(c);
-    const parsed = parseView(service, session.caller, {
-      ...readPaymentQuery(c.req.url),
-      cursor: "",
-    });
+    const { session, words } = await signedIn(c);
+    const query = { ...readPaymentQuery(c.req.url), cursor: "" };
+    const parsed = parseView(service, session.caller, query);
     if ("errors" in parsed) throw validationError(parsed.errors);
-    const source = exportPayments(service, session.caller, async (after: WalkCursor | null) => {
+    const readList = async (after: WalkCursor | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
+    };
+    const columns = fileColumns(words, query.columns);
+    return await sendList(c, service.exports, {
+      name: "payments",
+      title: words.payments,
+      excel: exportColumns(readWholePayments(service, session.caller, readList), columns),
+      csv: exportPayments(service, session.caller, readList),
     });
-    return await sendFile(c, service.exports, "payments", { ...source, hasByteOrderMark: true });
   });
 
   async function find({ session }: SignedInView, query: PaymentQuery): Promise<Found> {
     const parsed = parseView(service, session.caller, query);
     if ("errors" in parsed) return { payments: [], next: null, errors: parsed.errors };
     try {
-      const { payments, next } = await parsed.readView(PAGE_SIZE, parsed.start);
-      return { payments, next: next && encodeWalkCursor(next), errors: null };
+      const { payments, next, search } = await parsed.readView(PAGE_SIZE, parsed.start);
+      return {
+        payments: needsWholePayments(query) ? await readWhole(session.caller, payments) : payments,
+        next: next && encodeWalkCursor(next),
+        errors: null,
+        search,
+      };
     } catch (thrown) {
       return { payments: [], next: null, errors: errorsOf(thrown) };
     }
   }
+
+  async function readWhole(caller: Caller, items: PaymentSummary[]): Promise<ListedPayment[]> {
+    const read = readWholePayments(service, caller, () => Promise.resolve({ items, next: null }));
+    return (await read(null)).items;
+  }
 }
 
 interface Found {
-  payments: PaymentSummary[];
+  payments: ListedPayment[];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   /** What is wrong with the filters. */
   errors: FieldError[] | null;
+  /** How the text of the search box was searched; absent or null: it is empty. */
+  search?: SearchReport | null;
 }
 
 /** The core has other names for some of the filters. */
@@ -70,7 +95,7 @@ function labelsOf({ words }: SignedInView): FieldLabels {
 }
 
 const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (props) => {
-  const { view, query, payments, next, errors } = props;
+  const { view, query, payments, next, errors, search } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -96,7 +121,10 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
         {payments.length > 0 && (
           <PaymentTable view={view} payments={payments} columns={query.columns} />
         )}
-        {payments.length === 0 && !errors && (
+        {search && (
+          <SearchResult view={view} q={query.q} search={search} isEmpty={payments.length === 0} />
+        )}
+        {payments.length === 0 && !errors && !search && (
           <p class="empty">{next === null ? words.noPayments : words.noPaymentsOnPage}</p>
         )}
         {next !== null && (

@@ -6,28 +6,32 @@ import { renderSVG } from "uqr";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import { isPendingAtBank } from "../../core/payments/merge_refunds.ts";
 import { readPayment } from "../../core/payments/read.ts";
-import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
-import { forCaller, type PaymentView } from "../../core/payments/views.ts";
-import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
+import { PAYMENT_ACTIONS, REFUNDABLE } from "../../core/payments/states.ts";
+import { forCaller, type PaymentView, type RefundDetailsView } from "../../core/payments/views.ts";
+import { readTimelineAndPayments, type TimelineAndPayments } from "../../core/reports/timelines.ts";
+import { readRefundPage } from "../../http/lists/refunds.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
+import { emailLink, phoneLink } from "../shared/customer_link.tsx";
 import {
   BackLink,
   Card,
   Facts,
   LinkCard,
   linkTo,
+  Metadata,
   RecordActions,
   Table,
   Time,
 } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
-import { methodName, rupiah } from "../shared/format.ts";
+import { bankName, cardName, methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
 import type { Service } from "../../core/service.ts";
+import { refunderOf, RefundStatus } from "./refunds.tsx";
 import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPayment(
@@ -58,13 +62,22 @@ export function addPayment(
 
 interface Shown {
   payment: PaymentView;
-  timeline: TimelineView;
+  /** Newest first, with who requested them. */
+  refunds: RefundDetailsView[];
+  timeline: TimelineAndPayments;
 }
+
+/** The newest refunds of a payment; few have more than one. */
+const MAX_REFUNDS = 100;
 
 async function readAll(service: Service, view: SignedInView, id: string): Promise<Shown> {
   const payment = await readPaymentFor(service, view, id);
   const { caller } = view.session;
-  return { payment, timeline: await readTimeline(service, caller, "payment", id, TIMELINE_LIMITS) };
+  const { refunds } = payment.refunds.length === 0
+    ? { refunds: [] }
+    : await readRefundPage(service, caller, { payment_id: id, limit: MAX_REFUNDS });
+  const timeline = await readTimelineAndPayments(service, caller, "payment", id, TIMELINE_LIMITS);
+  return { payment, refunds, timeline };
 }
 
 /** The payment with the actions that the user may take. */
@@ -83,6 +96,16 @@ function messageOf({ words }: View, done: string | undefined): string | null {
   return action ? words.done[action] : null;
 }
 
+/**
+ * Whether the customer has paid. After a refund or a partial chargeback, too: the receipt shows it.
+ * Not after a full chargeback, because the customer's bank has taken the money back.
+ */
+export function hasReceipt(payment: PaymentView): boolean {
+  const { captured_amount, net_amount, transaction_status: status } = payment;
+  const isChargedBack = status.endsWith("chargeback") && Number(net_amount) <= 0;
+  return captured_amount !== null && status !== "authorize" && !isChargedBack;
+}
+
 interface PaymentProps extends Shown {
   view: SignedInView;
   /** What the last form did. */
@@ -90,7 +113,8 @@ interface PaymentProps extends Shown {
   error?: string;
 }
 
-const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error }) => {
+const PaymentPage: FC<PaymentProps> = (props) => {
+  const { view, payment, refunds, timeline, message, error } = props;
   const { words } = view;
   const path = `/payments/${payment.id}/`;
   return (
@@ -108,7 +132,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
           <Amounts view={view} payment={payment} />
           <Details view={view} payment={payment} />
           <Items view={view} payment={payment} />
-          <Refunds view={view} payment={payment} />
+          <Refunds view={view} refunds={refunds} />
           <Timeline view={view} timeline={timeline} />
         </div>
         <div>
@@ -116,8 +140,13 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
             view={view}
             path={path}
             actions={payment.allowed_actions.map((action) => [action, words.actionNames[action]])}
-            none={words.noActions}
+            none={refundRefusal(view, payment) ?? words.noActions}
           />
+          {hasReceipt(payment) && (
+            <p class="no-print">
+              <a class="button" href={`${view.root}${path}receipt/`}>{words.receipt.open}</a>
+            </p>
+          )}
           <PaymentPageLink view={view} payment={payment} />
           <CustomerSees view={view} payment={payment} />
           <Customer view={view} payment={payment} />
@@ -138,6 +167,13 @@ export function unknownOutcomes({ words }: View, payment: PaymentView): string[]
   ];
 }
 
+/** Why a paid payment cannot be refunded, and what to do instead; null: it is not so. */
+export function refundRefusal({ words }: View, payment: PaymentView): string | null {
+  const { no_refund_reason, transaction_status } = payment;
+  const isWanted = REFUNDABLE.includes(transaction_status);
+  return isWanted && no_refund_reason !== null ? words.message(no_refund_reason) : null;
+}
+
 interface PartProps {
   view: View;
   payment: PaymentView;
@@ -151,6 +187,7 @@ const Details: FC<PartProps> = ({ view, payment }) => {
       <Facts
         facts={{
           [words.method]: methodName(words, payment.payment_type, payment.bank),
+          ...cardFacts(view, payment),
           [words.paymentPage.checkout]: checkout_id &&
             <a href={`${root}/checkouts/${checkout_id}/`}>{checkout_id}</a>,
           [words.paymentPage.invoice]: invoice_id &&
@@ -165,9 +202,11 @@ const Details: FC<PartProps> = ({ view, payment }) => {
           ID: <code>{payment.id}</code>,
           [words.gatewayMessage]: payment.status_message,
           [words.paymentPage.metadata]: payment.metadata &&
-            <code>{JSON.stringify(payment.metadata)}</code>,
+            <Metadata value={payment.metadata} />,
           [words.paymentPage.answers]: (
-            <a href={`${root}/payments/${payment.id}/gateway/`}>{words.paymentPage.showAnswers}</a>
+            <a class="no-print" href={`${root}/payments/${payment.id}/gateway/`}>
+              {words.paymentPage.showAnswers}
+            </a>
           ),
         }}
       />
@@ -175,14 +214,27 @@ const Details: FC<PartProps> = ({ view, payment }) => {
   );
 };
 
+function cardFacts({ words: { paymentPage: words } }: View, payment: PaymentView) {
+  const { card, bank, payment_type } = payment;
+  if (payment_type !== "credit_card") return {};
+  const results = words.threeDSecure as Record<string, string>;
+  const result = card?.three_d_secure;
+  return {
+    [words.card]: card && cardName(card),
+    [words.bank]: bank && bankName(bank),
+    [words.approvalCode]: card?.approval_code ? <code>{card.approval_code}</code> : null,
+    "3-D Secure": result ? `${results[result] ?? result} (ECI ${card.eci})` : null,
+  };
+}
+
 const Customer: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;
   const { customer_first_name, customer_last_name, customer_email, customer_phone } = payment;
   const name = [customer_first_name, customer_last_name].filter(Boolean).join(" ");
   const facts = {
     [words.name]: name,
-    [words.email]: customer_email,
-    [words.phone]: customer_phone,
+    [words.email]: emailLink(view, customer_email),
+    [words.phone]: phoneLink(view, customer_phone),
   };
   if (!Object.values(facts).some(Boolean)) return null;
   return (
@@ -200,17 +252,21 @@ const Amounts: FC<PartProps> = ({ view, payment }) => {
       <Facts
         facts={{
           [words.requested]: rupiah(payment.gross_amount),
-          [words.captured]: payment.captured_amount && rupiah(payment.captured_amount),
+          [payment.payment_type === "credit_card" ? words.captured : words.paymentPage.paid]:
+            payment.captured_amount && rupiah(payment.captured_amount),
           [words.refunded]: rupiah(payment.refund_amount),
           [words.paymentPage.chargedBack]: chargebackOf(view, payment),
           [words.net]: rupiah(payment.net_amount),
+          [words.paymentPage.fee]: payment.fee_amount && rupiah(payment.fee_amount),
+          [words.paymentPage.payout]: payment.payout_amount && rupiah(payment.payout_amount),
         }}
       />
     </section>
   );
 };
 
-function chargebackOf({ words }: View, payment: PaymentView): string | null {
+/** The amount; null: nothing was charged back. */
+export function chargebackOf({ words }: View, payment: PaymentView): string | null {
   const { chargeback_amount: amount, has_unknown_chargeback } = payment;
   if (has_unknown_chargeback) return words.paymentPage.unknownChargeback;
   return amount === null || Number(amount) === 0 ? null : rupiah(amount);
@@ -229,8 +285,13 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
     [words.billKey]: payment.bill_key && <code>{payment.bill_key}</code>,
     [words.paymentCode]: payment.payment_code && <code>{payment.payment_code}</code>,
     [words.paymentPage.store]: payment.store,
-    [words.paymentLink]: linkTo(payment.redirect_url ?? payment.deeplink_url),
-    [words.qrCode]: payment.qr_string && qrCodeOf(payment.qr_string),
+    // A paid or ended payment has nothing to scan or open.
+    [words.paymentLink]: payment.is_pending
+      ? linkTo(payment.redirect_url ?? payment.deeplink_url)
+      : null,
+    [words.qrCode]: payment.is_pending && payment.qr_string !== null
+      ? qrCodeOf(payment.qr_string)
+      : null,
   };
   if (Object.values(facts).every((fact) => fact === null)) return null;
   return (
@@ -257,7 +318,9 @@ const Items: FC<PartProps> = ({ view, payment }) => {
     <Card id="items" title={words.items}>
       <Table
         label={words.items}
+        class="cards"
         columns={[words.item, words.price, words.quantity, words.subtotal]}
+        amounts={[1, 2, 3]}
       >
         {payment.items.map((item) => (
           <tr>
@@ -272,28 +335,33 @@ const Items: FC<PartProps> = ({ view, payment }) => {
   );
 };
 
-const Refunds: FC<{ view: SignedInView; payment: PaymentView }> = ({ view, payment }) => {
+const Refunds: FC<{ view: SignedInView; refunds: RefundDetailsView[] }> = ({ view, refunds }) => {
   const { root, words, session } = view;
-  if (payment.refunds.length === 0) return null;
+  if (refunds.length === 0) return null;
   return (
     <Card id="refunds" title={words.refunds}>
       <Table
         label={words.refunds}
-        columns={[words.created, words.amount, words.reason, words.status]}
+        class="cards"
+        columns={[words.created, words.amount, words.reason, words.refundedBy, words.status]}
+        amounts={[1]}
       >
-        {payment.refunds.map((refund) => (
+        {refunds.map((refund) => (
           <tr>
             <td>
               <Time view={view} at={refund.created_at} />
             </td>
             <td class="amount">{rupiah(refund.amount)}</td>
             <td>{refund.reason ?? "–"}</td>
+            <td>{refunderOf(view, refund)}</td>
             <td>
-              {words.refundStatuses[refund.status]}
+              <RefundStatus view={view} refund={refund} />
               {session.caller.isStaff && isPendingAtBank(refund) && (
                 <>
                   {" "}
-                  <a href={`${root}/payments/${payment.id}/refunds/${refund.id}/mark-denied/`}>
+                  <a
+                    href={`${root}/payments/${refund.payment_id}/refunds/${refund.id}/mark-denied/`}
+                  >
                     {words.paymentPage.markDenied}
                   </a>
                 </>

@@ -9,8 +9,11 @@ import {
   listUnansweredPayments,
   type PaymentPage,
 } from "../../core/payments/read.ts";
+import type { SearchReport } from "../../core/payments/search.ts";
+import type { PaymentView } from "../../core/payments/views.ts";
 import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
 import { issuesOf } from "../shared/explain.ts";
+import { parseAmount } from "../shared/form_values.ts";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 import type { Service } from "../../core/service.ts";
 
@@ -19,19 +22,47 @@ export const COLUMNS = [
   "amount",
   "refunded",
   "net",
+  "fee",
+  "payout",
   "status",
   "fraud",
   "order",
   "customer",
   "name",
+  "phone",
   "method",
+  "code",
+  "card",
+  "approval",
   "created",
   "settled",
+  "transaction",
   "user",
   "id",
 ] as const;
 
 export type Column = (typeof COLUMNS)[number];
+
+/** Columns that the summaries of the list do not have. */
+const WHOLE_COLUMNS: readonly Column[] = [
+  "fee",
+  "payout",
+  "phone",
+  "code",
+  "card",
+  "approval",
+  "transaction",
+];
+
+export function needsWholePayments({ columns }: PaymentQuery): boolean {
+  return columns.some((column) => WHOLE_COLUMNS.includes(column));
+}
+
+/** What the customer pays to or with: a virtual account number, a bill or a payment code. */
+export function paymentCode(payment: Partial<PaymentView>): string | null {
+  const { va_number, biller_code, bill_key, payment_code } = payment;
+  return va_number ?? (bill_key ? `${biller_code} ${bill_key}` : payment_code ?? null);
+}
 
 export const DEFAULT_COLUMNS: readonly Column[] = [
   "amount",
@@ -78,9 +109,13 @@ export interface PaymentQuery extends Record<FilterName, string>, Record<ListFil
   cursor: string;
 }
 
-/** Reads the view from the URL; other parameters are ignored. */
+/** Reads the view from the URL; other parameters, and the filters of a search, are ignored. */
 export function readPaymentQuery(url: string): PaymentQuery {
   const search = new URL(url).searchParams;
+  // The API does not combine a search with filters, so the page must not show them as in use.
+  if (search.get("q")?.trim()) {
+    [...FIELDS, ...LISTS].filter((name) => name !== "q").forEach((name) => search.delete(name));
+  }
   const get = (name: string) => search.get(name)?.trim() ?? "";
   const getAll = (name: string) => search.getAll(name).filter((value) => value !== "");
   const columns = COLUMNS.filter((column) => search.getAll("column").includes(column));
@@ -106,7 +141,10 @@ export function paymentSearch(query: PaymentQuery): URLSearchParams {
 }
 
 /** Reads pages of a view. */
-export type ReadView = (limit: number, after: WalkCursor | null) => Promise<PaymentPage>;
+export type ReadView = (
+  limit: number,
+  after: WalkCursor | null,
+) => Promise<PaymentPage & { search?: SearchReport | null }>;
 
 /** How the payments of a view are read; or what is wrong with its filters. */
 export function parseView(
@@ -132,23 +170,21 @@ function viewReader(
   if (owner === "none") {
     return (limit, after) => listOwnerlessPayments(service, caller, { limit, after });
   }
-  return (limit, after) => {
-    // A search has one page.
-    const size = filters.q === undefined ? limit : filters.limit;
-    return findPayments(service, caller, { ...filters, limit: size, cursor: after ?? undefined });
-  };
+  return (limit, after) =>
+    findPayments(service, caller, { ...filters, limit, cursor: after ?? undefined });
 }
 
-/** The view as a query of `GET /payments/`. A search has no other filters. */
+/** The view as a query of `GET /payments/`. */
 function toApiQuery(query: PaymentQuery): Record<string, string | string[]> {
-  const { q, from, to, settled_from, settled_to, columns: _, ...rest } = query;
+  const { from, to, settled_from, settled_to, columns: _, ...rest } = query;
   const { outcome, owner, ...filters } = rest;
-  if (q !== "") return { q };
   if (outcome === "unknown" || owner === "none") {
     return query.cursor === "" ? {} : { cursor: query.cursor };
   }
   const all = {
     ...filters,
+    min_amount: String(parseAmount(filters.min_amount) ?? ""),
+    max_amount: String(parseAmount(filters.max_amount) ?? ""),
     created_from: from && startOfDay(from),
     created_to: to && endOfDay(to),
     settled_from: settled_from && startOfDay(settled_from),

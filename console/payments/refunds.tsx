@@ -1,14 +1,19 @@
 /** `/console/refunds/`: the refunds of all payments. */
 
+import type { FC } from "hono/jsx";
 import { REFUND_STATUSES } from "../../core/payments/read_refunds.ts";
-import { refundSource, sendFile } from "../../http/exports.ts";
+import type { RefundDetailsView, RefundView } from "../../core/payments/views.ts";
+import { exportColumns, exportRefunds, type FileColumn } from "../../core/reports/exports.ts";
+import { readRefunds } from "../../http/exports.ts";
 import { readRefundPage } from "../../http/lists/refunds.ts";
 import { encodeCursor } from "../../http/lists/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
-import { ExportLink } from "../shared/downloads.tsx";
+import { amountCell, ExportLink, sendList, timeCell } from "../shared/downloads.tsx";
 import { Time } from "../shared/elements.tsx";
 import { rupiah } from "../shared/format.ts";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
+import type { View } from "../shared/session.ts";
+import type { Words } from "../words/words.ts";
 
 const PATH = "/refunds/";
 
@@ -27,7 +32,8 @@ export function addRefunds({ service, root, router, signedIn, page }: ConsoleBas
       <a href={`${root}/payments/${refund.payment_id}/`}>{refund.order_id}</a>,
       rupiah(refund.amount),
       refund.reason ?? "–",
-      words.refundStatuses[refund.status],
+      refunderOf(view, refund),
+      <RefundStatus view={view} refund={refund} />,
     ]);
     return page(
       c,
@@ -35,7 +41,14 @@ export function addRefunds({ service, root, router, signedIn, page }: ConsoleBas
         view={view}
         title={words.refundsPage}
         path={PATH}
-        columns={[words.created, words.order, words.amount, words.reason, words.status]}
+        columns={[
+          words.created,
+          words.order,
+          words.amount,
+          words.reason,
+          words.refundedBy,
+          words.status,
+        ]}
         rows={rows}
         next={next && encodeCursor(next)}
         status={{ chosen: status ?? "", all: REFUND_STATUSES, names: words.refundStatuses }}
@@ -53,15 +66,51 @@ export function addRefunds({ service, root, router, signedIn, page }: ConsoleBas
   });
 
   router.get(`${PATH}export/`, async (c) => {
-    const { session } = await signedIn(c);
+    const { session, words } = await signedIn(c);
     const status = choose(REFUND_STATUSES, c.req.query("status"));
-    const source = refundSource(service, session.caller, filterBy(status));
-    return await sendFile(c, service.exports, "refunds", { ...source, hasByteOrderMark: true });
+    const readList = readRefunds(service, session.caller, filterBy(status));
+    return await sendList(c, service.exports, {
+      name: "refunds",
+      title: words.refundsPage,
+      excel: exportColumns(readList, fileColumns(words)),
+      csv: exportRefunds(service, session.caller, readList),
+    });
   });
 }
 
-type RefundStatus = (typeof REFUND_STATUSES)[number];
+/** Who requested the refund. */
+export function refunderOf({ words }: Pick<View, "words">, refund: RefundDetailsView): string {
+  return refund.created_by_name ?? (refund.created_by === null ? words.atGateway : "–");
+}
 
-function filterBy(status: RefundStatus | null) {
+function fileColumns(words: Words): FileColumn<RefundDetailsView>[] {
+  return [
+    { name: `${words.created} (WIB)`, valueOf: ({ created_at }) => timeCell(created_at) },
+    { name: words.order, valueOf: ({ order_id }) => order_id },
+    { name: words.amount, valueOf: ({ amount }) => amountCell(amount) },
+    { name: words.reason, valueOf: ({ reason }) => reason },
+    { name: words.refundedBy, valueOf: (refund) => refunderOf({ words }, refund) },
+    { name: words.status, valueOf: ({ status }) => words.refundStatuses[status] },
+    { name: words.gatewayMessage, valueOf: failureReason },
+  ];
+}
+
+/** The gateway's reason; null: it has given none, or the refund did not fail. */
+function failureReason({ status, status_message }: RefundView): string | null {
+  return status === "denied" || status === "failed" ? status_message : null;
+}
+
+/** The status, and the gateway's reason if the refund was not made. */
+export const RefundStatus: FC<{ view: View; refund: RefundView }> = ({ view, refund }) => {
+  const reason = failureReason(refund);
+  return (
+    <>
+      {view.words.refundStatuses[refund.status]}
+      {reason && <span class="faint">{reason}</span>}
+    </>
+  );
+};
+
+function filterBy(status: (typeof REFUND_STATUSES)[number] | null) {
   return status === null ? {} : { status: [status] };
 }

@@ -5,7 +5,12 @@
 
 import type { FC } from "hono/jsx";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
-import { exportDifferences } from "../../core/reports/exports.ts";
+import {
+  exportColumns,
+  exportDifferences,
+  type FileColumn,
+  readDifferences,
+} from "../../core/reports/exports.ts";
 import {
   type DifferenceFilter as ListFilter,
   type DifferenceResult,
@@ -15,10 +20,9 @@ import {
   reopenDifference,
   resolveDifference,
 } from "../../core/reports/reconciliations.ts";
-import { sendFile } from "../../http/exports.ts";
 import { parseDifferenceId, parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase, ConsoleContext, Form } from "../shared/base.tsx";
-import { ExportLink } from "../shared/downloads.tsx";
+import { amountCell, dayCell, ExportLink, sendList, timeCell } from "../shared/downloads.tsx";
 import { FormToken, shorten, Table, Time } from "../shared/elements.tsx";
 import { jakartaTime, rupiah } from "../shared/format.ts";
 import { choose } from "../shared/list_page.tsx";
@@ -33,11 +37,16 @@ export function addDifferences(base: ConsoleBase): void {
   const { service, root, router, signedIn, actorForm } = base;
 
   router.get(`${PATH}:id/export/`, async (c) => {
-    const { session } = await signedIn(c);
+    const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const source = exportDifferences(service, session.caller, id, listFilterOf(filterOf(c)));
-    const file = { ...source, hasByteOrderMark: true };
-    return await sendFile(c, service.exports, `reconciliation_${id}_differences`, file);
+    const filter = listFilterOf(filterOf(c));
+    const readList = readDifferences(service, view.session.caller, id, filter);
+    return await sendList(c, service.exports, {
+      name: `reconciliation_${id}_differences`,
+      title: view.words.reconciliationPage.differences,
+      excel: exportColumns(readList, fileColumns(view)),
+      csv: exportDifferences(readList),
+    });
   });
 
   router.post(`${PATH}:id/check/`, async (c) => {
@@ -61,6 +70,34 @@ export function addDifferences(base: ConsoleBase): void {
       return c.redirect(`${root}${PATH}${id}/?${searchAfter(sent, message)}`, 303);
     });
   }
+}
+
+function fileColumns(view: SignedInView): FileColumn<DifferenceView>[] {
+  const { words } = view;
+  const texts = words.reconciliationPage;
+  return [
+    { name: texts.line, valueOf: ({ line }) => line },
+    { name: words.result, valueOf: ({ result }) => texts.results[result] },
+    { name: texts.columns.order_id, valueOf: ({ order_id }) => order_id },
+    { name: texts.columns.transaction_id, valueOf: ({ transaction_id }) => transaction_id },
+    { name: texts.kind, valueOf: ({ kind }) => texts.kinds[kind] },
+    { name: texts.day, valueOf: ({ date }) => dayCell(date) },
+    ...[
+      { side: texts.inFile, amount: "amount", status: "status" } as const,
+      { side: texts.here, amount: "known_amount", status: "known_status" } as const,
+    ].flatMap(({ side, amount, status }) => [
+      {
+        name: `${words.amount} (${side})`,
+        valueOf: (each: DifferenceView) => amountCell(each[amount]),
+      },
+      {
+        name: `${words.status} (${side})`,
+        valueOf: (each: DifferenceView) => nameOf(view, each[status]),
+      },
+    ]),
+    { name: texts.doneBy, valueOf: ({ resolved_by }) => resolved_by },
+    { name: `${texts.doneAt} (WIB)`, valueOf: ({ resolved_at }) => timeCell(resolved_at) },
+  ];
 }
 
 const MARKS = {
@@ -207,6 +244,7 @@ export const Differences: FC<DifferencesProps> = (props) => {
       <input type="hidden" name="cursor" value={after ?? ""} />
       <Table
         label={texts.differences}
+        class="cards"
         columns={[
           texts.line,
           words.result,

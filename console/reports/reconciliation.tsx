@@ -19,7 +19,7 @@ import type { ReportColumn } from "../../core/reports/report_file.ts";
 import { parseDifferenceId, parsePathId } from "../../http/paths.ts";
 import { readPaymentFor } from "../payments/payment.tsx";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
-import { sendCsv } from "../shared/downloads.tsx";
+import { dayCell, ExportMenu, sendCsv, sendExcel } from "../shared/downloads.tsx";
 import { BackLink, Table, Time } from "../shared/elements.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -84,6 +84,32 @@ export function addReconciliation(base: ConsoleBase): void {
     const header = ["date", "lines", "gross_amount", "fee", "net_amount"];
     return sendCsv(c, `reconciliation_${id}_days`, writeCsv([header, ...rows]));
   });
+
+  router.get(`${PATH}:id/days.xlsx/`, async (c) => {
+    const { session, words } = await signedIn(c);
+    const id = parsePathId(c.req.param("id"));
+    const reconciliation = await readReconciliation(service, session.caller, id);
+    const texts = words.reconciliationPage;
+    const sums = sumsOf(texts).filter(({ column }) => hasColumn(reconciliation, column));
+    return sendExcel(c, `reconciliation_${id}_days`, {
+      title: texts.byDay,
+      columns: [texts.day, texts.lines, ...sums.map(({ name }) => name)],
+      rows: (reconciliation.days ?? []).map((day) => [
+        dayCell(day.date),
+        day.lines,
+        ...sums.map(({ member }) => Number(day[member])),
+      ]),
+    });
+  });
+}
+
+/** The sums of a day. */
+function sumsOf({ gross, fee, net }: View["words"]["reconciliationPage"]) {
+  return [
+    { column: "amount", name: gross, member: "gross_amount" },
+    { column: "fee", name: fee, member: "fee" },
+    { column: "net", name: net, member: "net_amount" },
+  ] as const;
 }
 
 /** True also if the columns of the file are not known. */
@@ -288,21 +314,19 @@ const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) =
   const texts = words.reconciliationPage;
   const all = days as NonNullable<ReconciliationView["days"]>;
   if (all.length === 0) return null;
-  const sums = [
-    { column: "amount", name: texts.gross, member: "gross_amount" },
-    { column: "fee", name: texts.fee, member: "fee" },
-    { column: "net", name: texts.net, member: "net_amount" },
-  ] as const;
+  const sums = sumsOf(texts);
+  const files = `${root}${PATH}${id}/days`;
   const shown = sums.filter(({ column }) => hasColumn(reconciliation, column));
   const absent = sums.filter((sum) => !shown.includes(sum));
   return (
     <>
       <div class="heading">
         <h2>{texts.byDay}</h2>
-        <a class="button" href={`${root}${PATH}${id}/days.csv`} download="">{texts.download}</a>
+        <ExportMenu view={view} excel={`${files}.xlsx`} csv={`${files}.csv`} />
       </div>
       <Table
         label={texts.byDay}
+        class="cards"
         columns={[texts.day, texts.lines, ...shown.map(({ name }) => name)]}
         amounts={[1, 2, 3, 4]}
       >

@@ -143,6 +143,7 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
       label={words.reconciliationPage.title}
       columns={[period, words.created, by, lines, differences, states.open, words.status]}
       amounts={[3, 4, 5]}
+      class="cards"
     >
       {reconciliations.map((each) => (
         <tr>

@@ -2,6 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../../core/errors.ts";
+import { formatCents, minusFees } from "../../core/money.ts";
 import { writeCsv } from "../../core/reports/csv.ts";
 import {
   readPaymentStats,
@@ -13,15 +14,16 @@ import {
 import { recordError } from "../../http/problems/render.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "../shared/chart.tsx";
-import { sendCsv } from "../shared/downloads.tsx";
+import { ExportMenu, sendCsv, sendExcel } from "../shared/downloads.tsx";
 import { Card, Table, Time } from "../shared/elements.tsx";
 import { explain, type FieldLabels } from "../shared/explain.ts";
 import { Choice } from "../shared/fields.tsx";
-import { methodName, paymentStatusName, rupiah } from "../shared/format.ts";
+import { bankName, methodName, paymentStatusName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { choose } from "../shared/list_page.tsx";
+import { QuickRanges } from "../shared/quick_ranges.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
-import { addUp, csvRows, startsOf, type Totals, totalsByGroup } from "./totals.ts";
+import { addUp, csvRows, startCell, startsOf, type Totals, totalsByGroup } from "./totals.ts";
 
 const PATH = "/reports/";
 
@@ -63,8 +65,45 @@ export function addReports({ service, router, signedIn, page }: ConsoleBase): vo
     const { session } = await signedIn(c);
     const query = readReportQuery(c, service.clock());
     const stats = await readPaymentStats(service, session.caller, toInput(query));
-    return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
+    return sendCsv(c, fileName(query), writeCsv(csvRows(stats)));
   });
+
+  router.get(`${PATH}totals.xlsx/`, async (c) => {
+    const view = await signedIn(c);
+    const query = readReportQuery(c, service.clock());
+    const stats = await readPaymentStats(service, view.session.caller, toInput(query));
+    return sendExcel(c, fileName(query), excelTable(view, query, stats));
+  });
+}
+
+function fileName({ from, to }: ReportQuery): string {
+  return `totals_${from}_${to}`;
+}
+
+/** The table of the page, with all rows, oldest first. */
+function excelTable(view: View, query: ReportQuery, stats: StatsView) {
+  const words = view.words.reportsPage;
+  const isGrouped = query.group !== "none";
+  const zone = ZONES[stats.time_zone as keyof typeof ZONES];
+  return {
+    title: words.title,
+    columns: [
+      `${words.begin} (${zone})`,
+      ...isGrouped ? [words.groups[query.group]] : [],
+      ...[words.payments, words.paid, `${words.successRate} (%)`],
+      ...[words.gross, words.refunded, words.chargedBack, words.net, words.fees, words.payout],
+    ],
+    rows: stats.rows.map((row) => {
+      const { count, paid, gross, refunded, chargedBack, net, feeCents } = addUp([row]);
+      const successRate = count === 0 ? null : Math.round(paid / count * 1000) / 10;
+      return [
+        startCell(stats, row.start),
+        ...isGrouped ? [groupName(view, query, row)] : [],
+        ...[count, paid, successRate, gross, refunded, chargedBack, net],
+        ...[feeCents / 100, Number(minusFees(net, feeCents))],
+      ];
+    }),
+  };
 }
 
 function labelsOf({ words }: View): FieldLabels {
@@ -139,10 +178,12 @@ type PageProps = Omit<ReportProps, "stats"> & {
 
 const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
   const words = view.words.reportsPage;
-  const csv = `${view.root}${PATH}totals.csv${reportSearch(query)}`;
+  const files = (extension: string) =>
+    `${view.root}${PATH}totals.${extension}${reportSearch(query)}`;
   return (
     <Frame view={view} title={words.title} path={PATH}>
       <h1>{words.title}</h1>
+      {stats && <p class="subtitle print-only">{periodText(view, stats)}</p>}
       <ReportForm view={view} query={query} />
       {error && <p role="alert" class="error">{error}</p>}
       {stats?.rows.length === 0 && <p class="empty">{words.empty}</p>}
@@ -153,7 +194,7 @@ const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
           {query.group !== "none" && <GroupTable {...{ view, query, stats }} />}
           <div class="heading">
             <h2>{words.byInterval[query.interval]}</h2>
-            <a class="button" href={csv} download="">{words.download}</a>
+            <ExportMenu view={view} excel={files("xlsx")} csv={files("csv")} />
           </div>
           <div class="dense">
             <DetailTable {...{ view, query, stats }} />
@@ -173,21 +214,28 @@ const ReportForm: FC<Omit<ReportProps, "stats">> = ({ view, query }) => {
   const { root, words } = view;
   const { intervals, groups, interval, groupBy, zone } = words.reportsPage;
   return (
-    <form class="filters" action={root + PATH}>
-      <div>
-        <label for="from">{words.from}</label>
-        <input id="from" name="from" type="date" value={query.from} required />
-      </div>
-      <div>
-        <label for="to">{words.to}</label>
-        <input id="to" name="to" type="date" value={query.to} required />
-      </div>
-      <Choice name="interval" label={interval} value={query.interval} options={intervals} />
-      <Choice name="group" label={groupBy} value={query.group} options={groups} />
-      <Choice name="zone" label={zone} value={query.zone} options={ZONES} />
-      <button type="submit" class="primary">{words.reportsPage.show}</button>
-      <a href={root + PATH}>{words.reset}</a>
-    </form>
+    <>
+      <form class="filters" action={root + PATH}>
+        <div>
+          <label for="from">{words.from}</label>
+          <input id="from" name="from" type="date" value={query.from} required />
+        </div>
+        <div>
+          <label for="to">{words.to}</label>
+          <input id="to" name="to" type="date" value={query.to} required />
+        </div>
+        <Choice name="interval" label={interval} value={query.interval} options={intervals} />
+        <Choice name="group" label={groupBy} value={query.group} options={groups} />
+        <Choice name="zone" label={zone} value={query.zone} options={ZONES} />
+        <button type="submit" class="primary">{words.reportsPage.show}</button>
+        <a href={root + PATH}>{words.reset}</a>
+      </form>
+      <QuickRanges
+        view={view}
+        days={query}
+        linkTo={(days) => root + PATH + reportSearch({ ...query, ...days })}
+      />
+    </>
   );
 };
 
@@ -198,6 +246,10 @@ const Tiles: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
     [words.refunded]: money(totals.refunded),
     [words.chargedBack]: money(totals.chargedBack),
     [words.net]: money(totals.net),
+    ...totals.feeCents !== 0 && {
+      [words.fees]: rupiah(formatCents(totals.feeCents)),
+      [words.payout]: rupiah(minusFees(totals.net, totals.feeCents)),
+    },
     [words.payments]: totals.count.toLocaleString(view.words.locale),
     [words.successRate]: rate(view, totals),
   };
@@ -251,6 +303,7 @@ const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
       <h2 id="groups">{words.totals}</h2>
       <Table
         label={words.totals}
+        class="cards"
         columns={[words.groups[query.group], ...figureNames(view)]}
         amounts={figureColumns(1)}
       >
@@ -276,6 +329,7 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
     <>
       <Table
         label={words.byInterval[query.interval]}
+        class="cards"
         columns={[
           words.begin,
           ...isGrouped ? [words.groups[query.group]] : [],
@@ -302,12 +356,13 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
 
 function figureNames({ words }: View): string[] {
   const { payments, paid, successRate, gross, refunded, chargedBack, net } = words.reportsPage;
-  return [payments, paid, successRate, gross, refunded, chargedBack, net];
+  const { fees, payout } = words.reportsPage;
+  return [payments, paid, successRate, gross, refunded, chargedBack, net, fees, payout];
 }
 
-/** The indexes of the seven columns of figures; the first of them is `first`. */
+/** The indexes of the nine columns of figures; the first of them is `first`. */
 function figureColumns(first: number): number[] {
-  return Array.from({ length: 7 }, (_, index) => first + index);
+  return Array.from({ length: 9 }, (_, index) => first + index);
 }
 
 const Figures: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
@@ -317,6 +372,8 @@ const Figures: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
     totals.paid.toLocaleString(locale),
     rate(view, totals),
     ...[totals.gross, totals.refunded, totals.chargedBack, totals.net].map(money),
+    rupiah(formatCents(totals.feeCents)),
+    rupiah(minusFees(totals.net, totals.feeCents)),
   ];
   return <>{cells.map((cell) => <td class="amount">{cell}</td>)}</>;
 };
@@ -340,12 +397,21 @@ function groupName({ words }: View, { group }: ReportQuery, row: StatsView["rows
     case "payment_type":
       return methodName(words, row.payment_type!);
     case "bank":
-      return row.bank?.toUpperCase() ?? words.reportsPage.noBank;
+      return row.bank ? bankName(row.bank) : words.reportsPage.noBank;
     case "transaction_status":
       return paymentStatusName(words, row.transaction_status!);
     case "user_id":
       return row.user_id ?? words.reportsPage.noUser;
   }
+}
+
+/** The first and the last day, for the printed report, which does not show the form. */
+function periodText(view: View, stats: StatsView): string {
+  const last = new Date(Date.parse(stats.to) - 1).toISOString();
+  const [from, to] = [stats.from, last].map((at) =>
+    startText(view, { ...stats, interval: "day" }, at, true)
+  );
+  return `${from} – ${to} (${ZONES[stats.time_zone as keyof typeof ZONES]})`;
 }
 
 /** When an interval begins, in the time zone of the report. */

@@ -2,7 +2,7 @@
 
 import { listStarts } from "../../core/reports/range.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
-import type { Cell } from "../../core/reports/csv.ts";
+import type { Cell } from "../../core/reports/file_format.ts";
 
 type StatsRow = StatsView["rows"][number];
 
@@ -14,6 +14,8 @@ export interface Totals {
   refunded: number;
   chargedBack: number;
   net: number;
+  /** In hundredths of a rupiah; 0 if no compared report names a fee. */
+  feeCents: number;
 }
 
 export function addUp(rows: readonly StatsRow[]): Totals {
@@ -26,6 +28,7 @@ export function addUp(rows: readonly StatsRow[]): Totals {
     refunded: sum((row) => row.refund_amount),
     chargedBack: sum((row) => row.chargeback_amount),
     net: sum((row) => row.net_amount),
+    feeCents: sum((row) => row.fee_amount?.replace(".", "") ?? 0),
   };
 }
 
@@ -51,7 +54,7 @@ export function csvRows({ rows, group_by, time_zone }: StatsView): Cell[][] {
     "start",
     ...group_by,
     ...["count", "paid_count", "success_rate", "gross_amount", "refund_amount"],
-    ...["chargeback_amount", "net_amount", "median_seconds_to_pay"],
+    ...["chargeback_amount", "net_amount", "median_seconds_to_pay", "fee_amount", "payout_amount"],
   ];
   return [
     header,
@@ -61,8 +64,15 @@ export function csvRows({ rows, group_by, time_zone }: StatsView): Cell[][] {
       ...[row.count, row.paid_count, row.success_rate],
       ...[row.gross_amount, row.refund_amount, row.chargeback_amount, row.net_amount].map(Number),
       row.median_seconds_to_pay,
+      ...[row.fee_amount, row.payout_amount].map((amount) => amount && Number(amount)),
     ]),
   ];
+}
+
+/** When an interval begins: a day, or an hour as text, because its zone may not be WIB. */
+export function startCell({ interval, time_zone }: StatsView, start: string): Cell {
+  if (interval === "hour") return localTime(start, time_zone);
+  return Temporal.Instant.from(start).toZonedDateTimeISO(time_zone).toPlainDate();
 }
 
 /** Such as `2026-11-16 00:00`, which spreadsheets read as a time. */

@@ -12,6 +12,7 @@ import type { AddressList } from "../../core/config/address_list.ts";
 import type { ShownSetting } from "../../core/config/describe.ts";
 import type { DoctorConfig } from "../../core/doctor/check_result.ts";
 import { ServiceError } from "../../core/errors.ts";
+import { dayInWib } from "../../core/gateway/times.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { Exports } from "../../core/reports/export_stream.ts";
 import { clientAddress, type RateLimit } from "../../http/middleware/rate_limit.ts";
@@ -92,6 +93,7 @@ const SERVED_UNDER_LOAD = [
   "/console.css/",
   "/console.js/",
   "/upload.js/",
+  "/invoice_form.js/",
 ];
 
 function isServedUnderLoad({ req }: ConsoleContext, root: string): boolean {
@@ -131,7 +133,8 @@ export function createBase(service: ConsoleService): ConsoleBase {
     if (!session) throw new SignInRequired();
     c.env.caller = session.caller;
     c.env.route = routePath(c);
-    return { ...viewOf(c, basePath), session };
+    const today = dayInWib(new Date(service.clock()));
+    return { ...viewOf(c, basePath), session, today };
   }
 
   async function formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form> {

@@ -159,7 +159,8 @@ interface ConfirmProps {
   notices?: string[];
   /** What the action does. */
   effects: string[];
-  form: ActionForm;
+  /** Null: the action is not possible. */
+  form: ActionForm | null;
   /** Whether the action takes something away. */
   isDangerous: boolean;
   /** Further fields of the form. */
@@ -178,17 +179,21 @@ export const ConfirmPage: FC<ConfirmProps> = (props) => {
         {error && <p role="alert" class="error">{error}</p>}
         <Facts facts={facts} />
         {notices.map((notice) => <p class="notice">{notice}</p>)}
-        <ul class="effects">{effects.map((effect) => <li>{effect}</li>)}</ul>
-        <form method="post" action={root + path}>
-          <FormToken view={view} />
-          <input type="hidden" name="key" value={form.idempotencyKey} />
-          <input type="hidden" name="shown" value={form.shown} />
-          {children}
-          <div class="actions">
-            <button type="submit" class={isDangerous ? "danger" : "primary"}>{title}</button>
-            <a class="button" href={root + back}>{words.back}</a>
-          </div>
-        </form>
+        {form === null ? <a class="button" href={root + back}>{words.back}</a> : (
+          <>
+            <ul class="effects">{effects.map((effect) => <li>{effect}</li>)}</ul>
+            <form method="post" action={root + path}>
+              <FormToken view={view} />
+              <input type="hidden" name="key" value={form.idempotencyKey} />
+              <input type="hidden" name="shown" value={form.shown} />
+              {children}
+              <div class="actions">
+                <button type="submit" class={isDangerous ? "danger" : "primary"}>{title}</button>
+                <a class="button" href={root + back}>{words.back}</a>
+              </div>
+            </form>
+          </>
+        )}
       </section>
     </Frame>
   );

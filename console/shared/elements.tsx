@@ -10,10 +10,14 @@ export const FormToken: FC<{ view: View }> = ({ view }) => (
 );
 
 /** A time in Jakarta; the tooltip has UTC. */
-export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
-  at === null
-    ? <>–</>
-    : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
+export const Time: FC<{ view: View; at: string | null; hasSeconds?: boolean }> = (
+  { view, at, hasSeconds },
+) =>
+  at === null ? <>–</> : (
+    <time datetime={at} title={utcTime(at)}>
+      {jakartaTime(at, view.words.locale, hasSeconds ? "medium" : "short")}
+    </time>
+  );
 
 /** A part of a page with a title. */
 export const Card: FC<{ id: string; title: string; children?: Child }> = (
@@ -31,22 +35,24 @@ interface TableProps {
   columns: Child[];
   /** The columns with amounts, whose titles are at the right like the amounts. */
   amounts?: number[];
-  /** For the stylesheet. */
+  /** For the stylesheet; `cards`: on phones each row is a card. */
   class?: string;
   children?: Child;
 }
 
-/** A table that scrolls on narrow screens. */
+/** A table that scrolls on narrow screens. A group, because its card is a region already. */
 export const Table: FC<TableProps> = ({ label, columns, amounts = [], class: name, children }) => (
-  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region" aria-label={label}>
+  <div class={name ? `table ${name}` : "table"} tabindex={0} role="group" aria-label={label}>
     <table>
       <thead>
         <tr>
-          {columns.map((column, index) =>
-            amounts.includes(index)
+          {columns.map((column, index) => {
+            // A column of buttons has no title, and a header cell must not be empty.
+            if (column === "") return <td></td>;
+            return amounts.includes(index)
               ? <th scope="col" class="amount">{column}</th>
-              : <th scope="col">{column}</th>
-          )}
+              : <th scope="col">{column}</th>;
+          })}
         </tr>
       </thead>
       <tbody>{children}</tbody>
@@ -136,7 +142,7 @@ interface BackLinkProps {
 }
 
 export const BackLink: FC<BackLinkProps> = ({ view, to, children }) => (
-  <p>
+  <p class="no-print">
     <a href={view.root + to}>← {children}</a>
   </p>
 );
@@ -180,7 +186,7 @@ interface RecordActionsProps {
 export const RecordActions: FC<RecordActionsProps> = (props) => {
   const { view, path, actions, none, canCheck = true } = props;
   const { root, words, session } = view;
-  if (!session.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
+  if (!session.caller.isStaff) return <p class="card no-print">{words.viewersCannotAct}</p>;
   return (
     <Card id="actions" title={words.actions}>
       {actions.length === 0 && <p>{none}</p>}
@@ -216,6 +222,20 @@ export const Json: FC<JsonProps> = ({ view, value, max = MAX_JSON }) => {
     </>
   );
 };
+
+/** The caller's own data: a line for each member; nested data as JSON. */
+export const Metadata: FC<{ value: Record<string, unknown> }> = ({ value }) => (
+  <ul class="metadata">
+    {Object.entries(value).map(([name, member]) => (
+      <li>
+        <span class="faint">{name}</span>
+        {typeof member === "object" && member !== null
+          ? <code>{JSON.stringify(member, null, 2)}</code>
+          : String(member)}
+      </li>
+    ))}
+  </ul>
+);
 
 /** The beginning of a text of another system, for a table. */
 export function shorten(text: string, max = 160): string {

@@ -4,7 +4,8 @@ import type { Child, FC } from "hono/jsx";
 import type { ConsoleContext } from "./base.tsx";
 import type { DayRange } from "./days.ts";
 import { Field } from "./fields.tsx";
-import type { View } from "./session.ts";
+import { QuickRanges } from "./quick_ranges.tsx";
+import type { SignedInView } from "./session.ts";
 
 /** The trimmed values of these fields in the page's URL. */
 export function readFields<const Name extends string>(
@@ -21,27 +22,32 @@ export function sentFields(query: Record<string, string>): string[][] {
 }
 
 interface FilterBarProps {
-  view: View;
+  view: SignedInView;
   path: string;
-  /** The chosen days; null: the list has no filter by day. */
-  days: DayRange | null;
+  /** The chosen days, and the other filters; null: the list has no filter by day. */
+  days: DayRange & Record<string, string> | null;
   children?: Child;
 }
 
 /** The form above a list. */
 export const FilterBar: FC<FilterBarProps> = ({ view, path, days, children }) => {
   const { root, words } = view;
+  const linkTo = (range: DayRange) =>
+    `${root}${path}?${new URLSearchParams(sentFields({ ...days, ...range }))}`;
   return (
-    <form class="filters" action={root + path}>
-      {children}
-      {days && (
-        <>
-          <Field name="from" label={words.from} type="date" value={days.from} />
-          <Field name="to" label={words.to} type="date" value={days.to} />
-        </>
-      )}
-      <button type="submit">{words.filter}</button>
-      <a href={root + path}>{words.reset}</a>
-    </form>
+    <>
+      <form class="filters" action={root + path}>
+        {children}
+        {days && (
+          <>
+            <Field name="from" label={words.from} type="date" value={days.from} />
+            <Field name="to" label={words.to} type="date" value={days.to} />
+          </>
+        )}
+        <button type="submit">{words.filter}</button>
+        <a href={root + path}>{words.reset}</a>
+      </form>
+      {days && <QuickRanges view={view} days={days} linkTo={linkTo} />}
+    </>
   );
 };

@@ -3,7 +3,8 @@
 import type { Child, FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
 import { explainField } from "./explain.ts";
-import type { View } from "./session.ts";
+import { QuickRanges } from "./quick_ranges.tsx";
+import type { SignedInView, View } from "./session.ts";
 
 /** The filters as the URL has them; a filter can have several values. */
 export type FilterValues = ReadonlyMap<string, readonly string[]>;
@@ -35,7 +36,7 @@ export function filterQuery(filters: FilterValues): Record<string, string | stri
 }
 
 interface FiltersProps {
-  view: View;
+  view: SignedInView;
   /** The path of the list in the console. */
   path: string;
   filters: FilterValues;
@@ -71,6 +72,14 @@ export const FilterPanel: FC<FiltersProps> = (props) => {
           </div>
         </form>
       </details>
+      {"from" in labels && "to" in labels && (
+        <QuickRanges
+          view={view}
+          days={{ from: filters.get("from")?.[0] ?? "", to: filters.get("to")?.[0] ?? "" }}
+          linkTo={({ from, to }) =>
+            `${root}${path}?${filterSearch(new Map([...filters, ["from", [from]], ["to", [to]]]))}`}
+        />
+      )}
       <FiltersInUse view={view} filters={inUse} reset={root + path} />
       {errors.length > 0 && (
         <div role="alert" class="error">

@@ -1,5 +1,6 @@
 /** The values of a form that creates a record, as the user has entered them. */
 
+import { parseRupiah } from "../../core/money.ts";
 import type { Form } from "./base.tsx";
 
 /** Without spaces around it; empty if the form has no such field. */
@@ -9,9 +10,32 @@ export function readText(form: Form, name: string): string {
   return typeof value === "string" ? value.replaceAll("\r\n", "\n").trim() : "";
 }
 
-/** Whole numbers, also as `75.000`; other text stays text, which the schema refuses. */
+/** Whole numbers; other text stays text, which the schema refuses. */
 export function parseNumber(text: string): number | string | undefined {
   if (text === "") return undefined;
-  const isNumber = /^\d{1,15}$/.test(text) || /^\d{1,3}(\.\d{3})+$/.test(text);
-  return isNumber ? Number(text.replaceAll(".", "")) : text;
+  return /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+/** The longest amount that people write, such as `Rp 9.999.999.999.999,00`, and some spaces. */
+export const AMOUNT_LENGTH = 30;
+
+/** Amounts such as `75000` and `Rp 75.000`; other text stays text, which the schema refuses. */
+export function parseAmount(text: string): number | string | undefined {
+  return text === "" ? undefined : parseRupiah(text) ?? text;
+}
+
+/** Like `parseAmount`, also for discounts such as `-10.000` and `Rp -10.000`. */
+export function parseSignedAmount(text: string): number | string | undefined {
+  const [, currency = "", digits] = text.match(/^(rp\.?|idr)?\s*[-−](.+)$/i) ?? [];
+  const amount = digits === undefined ? null : parseRupiah(`${currency}${digits}`);
+  return amount === null ? parseAmount(text) : -amount;
+}
+
+/**
+ * The digits of a phone number with the country code, as the gateway wants it: `0812-3456-789` and
+ * `+62 812 3456 789` as `628123456789`. Other text stays text, which the schema refuses.
+ */
+export function parsePhone(text: string): string {
+  const digits = text.replaceAll(/[\s().-]/g, "").replace(/^\+/, "");
+  return /^\d+$/.test(digits) ? digits.replace(/^0(?=[1-9]\d{7,12}$)/, "62") : text;
 }

@@ -1,5 +1,6 @@
 /** Amounts as Rp 44.000, times in Jakarta, and the names of methods and statuses. */
 
+import type { CardView } from "../../core/payments/card.ts";
 import type { Words } from "../words/words.ts";
 
 export { rupiah } from "../../core/money.ts";
@@ -17,16 +18,16 @@ export function compactRupiah(amount: number, locale: string): string {
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/** Western Indonesia Time, such as `16 Nov 2026, 21:03 WIB`. */
-export function jakartaTime(iso: string, locale: string): string {
+/** Western Indonesia Time, such as `16 Nov 2026, 21:03 WIB`; with seconds `21:03:05`. */
+export function jakartaTime(
+  iso: string,
+  locale: string,
+  timeStyle: "short" | "medium" = "short",
+): string {
   const format = FORMATS.getOrInsertComputed(
-    locale,
+    `${locale} ${timeStyle}`,
     () =>
-      new Intl.DateTimeFormat(locale, {
-        dateStyle: "medium",
-        timeStyle: "short",
-        timeZone: "Asia/Jakarta",
-      }),
+      new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle, timeZone: "Asia/Jakarta" }),
   );
   return `${format.format(new Date(iso))} WIB`;
 }
@@ -47,13 +48,31 @@ export function utcTime(iso: string): string {
  * `BCA virtual account`.
  */
 export function methodName(words: Words, type: string, bank: string | null = null): string {
-  if (type === "bank_transfer") return words.virtualAccountOf(bank?.toUpperCase() ?? "Bank");
+  if (type === "bank_transfer") {
+    return bank === null ? words.account : words.virtualAccountOf(bankName(bank));
+  }
   return (words.methods as Record<string, string>)[type] ?? BRANDS[type] ??
     type.replaceAll("_", " ");
 }
 
+/** `bca` as `BCA`, `permata` as `Permata`. */
+export function bankName(bank: string): string {
+  return BANKS[bank] ?? bank.toUpperCase();
+}
+
+/** Banks whose name is not an abbreviation in capitals. */
+const BANKS: Record<string, string> = {
+  permata: "Permata",
+  mandiri: "Mandiri",
+  danamon: "Danamon",
+  maybank: "Maybank",
+  mega: "Mega",
+  seabank: "SeaBank",
+  saqu: "Saqu",
+};
+
 /** Methods and stores whose name is the same in all languages. */
-const BRANDS: Record<string, string> = {
+export const BRANDS: Record<string, string> = {
   gopay: "GoPay",
   shopeepay: "ShopeePay",
   dana: "DANA",
@@ -63,6 +82,20 @@ const BRANDS: Record<string, string> = {
   kredivo: "Kredivo",
   indomaret: "Indomaret",
   alfamart: "Alfamart",
+};
+
+/** The brand and the number of a card, such as `Visa 481111-1114`. */
+export function cardName({ brand, masked_number }: CardView): string {
+  const name = brand && (CARD_BRANDS[brand] ?? brand);
+  return [name, masked_number].filter(Boolean).join(" ");
+}
+
+const CARD_BRANDS: Record<string, string> = {
+  visa: "Visa",
+  mastercard: "Mastercard",
+  jcb: "JCB",
+  amex: "American Express",
+  unionpay: "UnionPay",
 };
 
 /** A status of a payment; one that the service does not know stays as the gateway sent it. */

@@ -131,7 +131,12 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
           </ul>
         ))}
       </nav>
-      <form class="account" method="post" action={`${root}/sign-out/`}>
+      <form
+        class="account"
+        aria-label={words.user}
+        method="post"
+        action={`${root}/sign-out/`}
+      >
         <span>
           {session!.caller.userId} · {role === "user" ? "" : words.roles[role]}
         </span>

@@ -80,7 +80,12 @@ export const ListPage: FC<ListProps> = (props) => {
       )}
       <div data-part="rows">
         {rows.length > 0 && (
-          <Table label={title} columns={columns} amounts={amounts} class={name}>
+          <Table
+            label={title}
+            columns={columns}
+            amounts={amounts}
+            class={name ? `${name} cards` : "cards"}
+          >
             {rows.map((cells) => (
               <tr>
                 {cells.map((cell, index) =>

@@ -26,7 +26,11 @@ export interface View {
   session: OpenSession | null;
 }
 
-export type SignedInView = View & { session: OpenSession };
+export interface SignedInView extends View {
+  session: OpenSession;
+  /** The day in Jakarta, such as `2026-11-16`. */
+  today: string;
+}
 
 const SESSION = "console_session";
 const LANGUAGE = "console_language";

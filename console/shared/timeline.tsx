@@ -1,30 +1,52 @@
-/** What happened to a resource, newest first. */
+/** What happened to a resource, newest first: sentences, and the entries of the API. */
 
 import type { Child, FC } from "hono/jsx";
-import type { TimelineEntry, TimelineView } from "../../core/reports/timelines.ts";
+import type {
+  TimelineAndPayments,
+  TimelineEntry,
+  TimelineView,
+} from "../../core/reports/timelines.ts";
 import { Card, Time } from "./elements.tsx";
 import { paymentStatusName, rupiah } from "./format.ts";
 import type { View } from "./session.ts";
+import { sentencesOf } from "./timeline_sentences.ts";
 
 /** Fewer than the API shows, so that a page stays small. */
 export const TIMELINE_LIMITS = { entries: 25, payments: 20 };
 
-export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, timeline }) => {
+interface TimelineProps {
+  view: View;
+  timeline: TimelineAndPayments;
+}
+
+export const Timeline: FC<TimelineProps> = ({ view, timeline: shown }) => {
   const { words } = view;
+  const { timeline } = shown;
   return (
-    <Card id="timeline" title={words.timeline}>
-      <p class="more">
-        <a href={`${view.root}/events/?resource=${timeline.id}`}>{words.eventsPage.title}</a>
-      </p>
+    <Card id="timeline" title={words.timeline.title}>
       <ol class="timeline">
-        {timeline.entries.toReversed().map((entry) => (
-          <li class={entry.type}>
-            <span class="kind">{words.entryTypes[entry.type]}</span>
-            <span>{describe(view, timeline, entry)}</span>
-            <Time view={view} at={entry.at} />
+        {sentencesOf(view, shown).toReversed().map(({ at, text }) => (
+          <li>
+            <span>{text}</span>
+            <Time view={view} at={at} hasSeconds />
           </li>
         ))}
       </ol>
+      <details id="technical-timeline">
+        <summary>{words.timeline.technical}</summary>
+        <p class="more">
+          <a href={`${view.root}/events/?resource=${timeline.id}`}>{words.eventsPage.title}</a>
+        </p>
+        <ol class="timeline technical">
+          {timeline.entries.toReversed().map((entry) => (
+            <li>
+              <span class="kind">{words.entryTypes[entry.type]}</span>
+              <span>{describe(view, timeline, entry)}</span>
+              <Time view={view} at={entry.at} hasSeconds />
+            </li>
+          ))}
+        </ol>
+      </details>
       {!timeline.is_complete && <p class="help">{words.incomplete}</p>}
     </Card>
   );

@@ -20,7 +20,7 @@ import {
 } from "../shared/filter_panel.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { ListPage } from "../shared/list_page.tsx";
-import type { SignedInView, View } from "../shared/session.ts";
+import type { SignedInView } from "../shared/session.ts";
 import { customerName, nextCharge, SubscriptionStatusLabel } from "./display.tsx";
 
 const PATH = "/subscriptions/";
@@ -103,7 +103,7 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
 };
 
 interface FiltersProps {
-  view: View;
+  view: SignedInView;
   filters: FilterValues;
   errors: FieldError[];
 }

@@ -13,7 +13,7 @@ import {
   type SubscriptionAction,
 } from "../../core/subscriptions/states.ts";
 import { shownOf, type SubscriptionView } from "../../core/subscriptions/views.ts";
-import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
+import { readTimelineAndPayments, type TimelineAndPayments } from "../../core/reports/timelines.ts";
 import { readPaymentPage } from "../../http/lists/payments.ts";
 import { scopeOf } from "../../http/idempotency.ts";
 import { parsePathId } from "../../http/paths.ts";
@@ -32,6 +32,7 @@ import {
   redirectAfter,
   submitOnce,
 } from "../shared/confirm.tsx";
+import { emailLink, phoneLink } from "../shared/customer_link.tsx";
 import { BackLink, Card, Facts, RecordActions, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
@@ -122,14 +123,20 @@ function doneOf({ words: { subscriptionsPage: words } }: View, done: string | un
 interface Shown {
   subscription: SubscriptionView;
   charges: PaymentSummary[];
-  timeline: TimelineView;
+  timeline: TimelineAndPayments;
 }
 
 async function readAll(service: ConsoleService, caller: Caller, id: string): Promise<Shown> {
   const subscription = await readSubscription(service, caller, id);
   const filter = { subscription_id: id, limit: MAX_CHARGES };
   const { payments: charges } = await readPaymentPage(service, caller, filter);
-  const timeline = await readTimeline(service, caller, "subscription", id, TIMELINE_LIMITS);
+  const timeline = await readTimelineAndPayments(
+    service,
+    caller,
+    "subscription",
+    id,
+    TIMELINE_LIMITS,
+  );
   return { subscription, charges, timeline };
 }
 
@@ -206,8 +213,8 @@ const Details: FC<PartProps> = ({ view, subscription }) => {
           [words.next]: next && <Time view={view} at={next} />,
           [shared.method]: methodName(view.words, subscription.payment_type),
           [shared.customer]: customerName(subscription),
-          [shared.email]: subscription.customer_email,
-          [shared.phone]: subscription.customer_phone,
+          [shared.email]: emailLink(view, subscription.customer_email),
+          [shared.phone]: phoneLink(view, subscription.customer_phone),
           [words.gatewayId]: gateway_subscription_id && <code>{gateway_subscription_id}</code>,
           ID: <code>{subscription.id}</code>,
           [shared.created]: <Time view={view} at={subscription.created_at} />,

@@ -3,11 +3,13 @@
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type { TimelineEntry } from "../../core/reports/timelines.ts";
-import { translateToIndonesian } from "./messages.ts";
+import { translateToIndonesian, translateToPlainEnglish, writeAmounts } from "./messages.ts";
 
 export const COMMON_IN_ENGLISH = {
   language: "English",
   locale: "en-GB",
+  /** Between hours and minutes. */
+  timeSeparator: ":",
   console: "Console",
   menu: "Menu",
   /** A link that skips the navigation. */
@@ -23,7 +25,7 @@ export const COMMON_IN_ENGLISH = {
   roles: { staff: "Staff", viewer: "Viewer" } satisfies Record<Exclude<Role, "user">, string>,
   themes: { auto: "Like the system", light: "Light", dark: "Dark" },
   search: "Search",
-  searchHelp: "Order id, transaction id, email, phone or virtual account",
+  searchHelp: "Order, name, email, phone, amount, card, virtual account or id",
   filter: "Filter",
   reset: "Reset",
   status: "Status",
@@ -95,6 +97,9 @@ export const COMMON_IN_ENGLISH = {
   subtotal: "Subtotal",
   refunds: "Refunds",
   reason: "Reason",
+  refundedBy: "Requested by",
+  /** Who requested a refund that was made in the gateway's dashboard. */
+  atGateway: "At the gateway",
   refundStatuses: {
     pending: "Outcome not known yet",
     succeeded: "Succeeded",
@@ -139,7 +144,7 @@ export const COMMON_IN_ENGLISH = {
   request: "Request",
   notFound: "This page does not exist.",
   /** A message of the core, in the language of the page if it is known. */
-  message: (english: string) => english,
+  message: (english: string) => translateToPlainEnglish(writeAmounts(english)),
   signedIn: "Signed in",
   lastUsed: "Last used",
   ends: "Ends",
@@ -153,7 +158,6 @@ export const COMMON_IN_ENGLISH = {
   jobs: "Jobs",
   keys: "Keys",
   nothing: "Nothing was found.",
-  timeline: "Timeline",
   incomplete: "The oldest entries are not shown.",
   by: "by",
   entryTypes: {
@@ -194,12 +198,34 @@ export const COMMON_IN_ENGLISH = {
   role: "Role",
   userRole: "User",
   never: "Never",
-  exportCsv: "Export as CSV",
+  quickRanges: "Period",
+  quickRangeNames: {
+    today: "Today",
+    yesterday: "Yesterday",
+    thisWeek: "This week",
+    lastMonth: "Last month",
+  },
+  receipt: {
+    title: "Payment receipt",
+    open: "Receipt for the customer",
+    paidOn: "Paid on",
+    paid: "Amount paid",
+    thanks: "Thank you for your payment.",
+    printHelp: "Print this page, or save it as PDF, with your browser. The menu is not printed.",
+  },
+  export: "Export",
+  exportExcel: "Excel",
+  excelHelp: (rows: string) =>
+    "For people: the columns of this page, times in WIB. " +
+    `Excel ends at ${rows} rows; a longer list continues on further sheets of the file.`,
+  exportCsv: "CSV",
+  csvHelp: "For programs: all columns with the names of the API, times in UTC.",
 };
 
 export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   language: "Bahasa Indonesia",
   locale: "id-ID",
+  timeSeparator: ".",
   console: "Konsol",
   menu: "Menu",
   skip: "Lewati ke isi halaman",
@@ -214,7 +240,7 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   roles: { staff: "Staf", viewer: "Pengamat" },
   themes: { auto: "Ikuti sistem", light: "Terang", dark: "Gelap" },
   search: "Cari",
-  searchHelp: "ID pesanan, ID transaksi, email, telepon, atau virtual account",
+  searchHelp: "Pesanan, nama, email, telepon, jumlah, kartu, virtual account, atau ID",
   filter: "Filter",
   reset: "Atur ulang",
   status: "Status",
@@ -241,7 +267,7 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   statuses: {
     pending: "Menunggu",
     authorize: "Diotorisasi",
-    capture: "Di-capture",
+    capture: "Kartu ditagih",
     settlement: "Lunas",
     deny: "Ditolak",
     failure: "Gagal",
@@ -252,12 +278,12 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
     partial_chargeback: "Chargeback sebagian",
     chargeback: "Chargeback",
   },
-  methods: { credit_card: "Kartu", echannel: "Tagihan Mandiri", cstore: "Gerai ritel" },
+  methods: { credit_card: "Kartu", echannel: "Mandiri Bill", cstore: "Gerai ritel" },
   virtualAccountOf: (bank) => `Virtual account ${bank}`,
   challenged: "Perlu ditinjau",
   details: "Rincian",
-  requested: "Diminta",
-  captured: "Di-capture",
+  requested: "Tagihan",
+  captured: "Ditagih ke kartu",
   refunded: "Dikembalikan",
   net: "Neto",
   transaction: "Transaksi",
@@ -274,7 +300,7 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   paymentCode: "Kode pembayaran",
   paymentLink: "Halaman pembayaran",
   copyLink: "Salin tautan",
-  copied: "Tersalin",
+  copied: "Disalin",
   openLink: "Buka",
   qrCode: "Kode QR",
   items: "Barang",
@@ -284,6 +310,8 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   subtotal: "Subtotal",
   refunds: "Pengembalian dana",
   reason: "Alasan",
+  refundedBy: "Diminta oleh",
+  atGateway: "Di gateway",
   refundStatuses: {
     pending: "Hasil belum diketahui",
     succeeded: "Berhasil",
@@ -298,7 +326,7 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
     cancel: "Batalkan",
     expire: "Akhiri sekarang",
     refund: "Kembalikan dana",
-    capture: "Capture",
+    capture: "Tagih kartu",
     approve: "Setujui",
     deny: "Tolak",
   },
@@ -306,12 +334,12 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
     cancel: "Pembayaran dibatalkan.",
     expire: "Pembayaran telah kedaluwarsa.",
     refund: "Pengembalian dana telah diminta.",
-    capture: "Pembayaran telah di-capture.",
+    capture: "Kartu telah ditagih.",
     approve: "Pembayaran disetujui.",
     deny: "Pembayaran ditolak.",
   },
   amountToRefund: "Jumlah yang dikembalikan",
-  amountToCapture: "Jumlah yang di-capture",
+  amountToCapture: "Jumlah yang ditagih ke kartu",
   atMost: "Maksimal",
   reasonHelp: "Opsional; gateway menyimpannya bersama pengembalian dana",
   back: "Kembali",
@@ -325,7 +353,7 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   failed: "Permintaan tidak berhasil",
   request: "Permintaan",
   notFound: "Halaman ini tidak ada.",
-  message: translateToIndonesian,
+  message: (english) => translateToIndonesian(writeAmounts(english)),
   signedIn: "Waktu masuk",
   lastUsed: "Terakhir digunakan",
   ends: "Berakhir",
@@ -339,7 +367,6 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   jobs: "Pekerjaan",
   keys: "Key",
   nothing: "Tidak ada yang ditemukan.",
-  timeline: "Linimasa",
   incomplete: "Entri tertua tidak ditampilkan.",
   by: "oleh",
   entryTypes: {
@@ -380,5 +407,26 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   role: "Peran",
   userRole: "Pengguna",
   never: "Belum pernah",
-  exportCsv: "Ekspor sebagai CSV",
+  quickRanges: "Periode",
+  quickRangeNames: {
+    today: "Hari ini",
+    yesterday: "Kemarin",
+    thisWeek: "Minggu ini",
+    lastMonth: "Bulan lalu",
+  },
+  receipt: {
+    title: "Bukti pembayaran",
+    open: "Bukti untuk pelanggan",
+    paidOn: "Dibayar pada",
+    paid: "Jumlah dibayar",
+    thanks: "Terima kasih atas pembayaran Anda.",
+    printHelp: "Cetak halaman ini atau simpan sebagai PDF lewat browser. Menu tidak ikut dicetak.",
+  },
+  export: "Ekspor",
+  exportExcel: "Excel",
+  excelHelp: (rows: string) =>
+    "Untuk dibaca orang: kolom di halaman ini, waktu dalam WIB. " +
+    `Excel hanya memuat ${rows} baris; daftar yang lebih panjang berlanjut di lembar berikutnya.`,
+  exportCsv: "CSV",
+  csvHelp: "Untuk program: semua kolom dengan nama API, waktu dalam UTC.",
 };

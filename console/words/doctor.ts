@@ -30,6 +30,7 @@ const INDONESIAN_TEXTS: DoctorTexts = {
     database: "Basis data",
     privileges: "Hak akses basis data",
     pooling: "Connection pooler",
+    search: "Pencarian",
     replication: "Replikasi",
     writes: "Penulisan basis data",
     account: "Akun gateway",
@@ -100,6 +101,16 @@ const INDONESIAN_TEXTS: DoctorTexts = {
       next: null,
     },
     pooling_unknown: { found: "Layanan tidak dapat melihat apakah pooler dipakai.", next: null },
+    search_ok: {
+      found: "Pembayaran ditemukan dengan bagian mana pun dari ID pesanan, email, dan nama.",
+      next: null,
+    },
+    search_by_prefix: {
+      found: "Ekstensi pg_trgm tidak dapat dipakai, sehingga pembayaran lama hanya ditemukan " +
+        "dengan awal ID pesanan, email, dan nama.",
+      next: "Minta administrator menjalankan `create extension pg_trgm` di basis data ini, lalu " +
+        "jalankan `deno task migrate` sebagai peran pemilik skema, atau mulai ulang layanan.",
+    },
     replication_ok: {
       found: "Server adalah primary. Standby yang terhubung: {standbys}.",
       next: null,

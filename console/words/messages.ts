@@ -3,9 +3,34 @@
  * message is the key; `{}` stands for a value. The API has these messages in English only.
  */
 
+import { rupiah } from "../../core/money.ts";
+
+/** A message of the core with its amounts as people write them, such as `Rp 44.000`. */
+export function writeAmounts(message: string): string {
+  return message
+    .replace(/(?<=^must be at most )\d+(?=, the )|(?<=add up to at most )\d+$/, rupiah)
+    .replace(/(?<=rupiah from )(\d+) to (\d+)/, (_, from, to) => `${rupiah(from)} to ${rupiah(to)}`)
+    .replaceAll(/\b\d+\.00\b/g, rupiah)
+    // Not only amounts have such limits.
+    .replace(/(?<=^must be at most )\d{4,}$|(?<=whole number from \d+ to )\d{4,}$/, grouped);
+}
+
+function grouped(number: string): string {
+  return rupiah(number).replace("Rp ", "");
+}
+
 /** A message that is not in the table stays English. */
 export function translateToIndonesian(message: string): string {
-  for (const { pattern, translation } of PATTERNS) {
+  return translate(message, INDONESIAN_PATTERNS);
+}
+
+/** Without words of the API, such as the names of its fields. */
+export function translateToPlainEnglish(message: string): string {
+  return translate(message, ENGLISH_PATTERNS);
+}
+
+function translate(message: string, patterns: ReturnType<typeof patternsOf>): string {
+  for (const { pattern, translation } of patterns) {
     const found = pattern.exec(message);
     if (!found) continue;
     const values = found.slice(1);
@@ -13,6 +38,24 @@ export function translateToIndonesian(message: string): string {
   }
   return message;
 }
+
+/** What the console says instead of a message that only fits a program. */
+export const MESSAGES_IN_PLAIN_ENGLISH: Readonly<Record<string, string>> = {
+  "must start with the country code and contain only digits, such as {}":
+    "must be a phone number, such as 0812 3456 7890",
+  "must have at most {} elements": "must have at most {} lines",
+  "The order id {}, or one of {} to ~{}, is already in use. Send another order_id.":
+    "The order id {}, or one of {} to ~{}, is already in use. Enter another one.",
+  "is already used by another invoice; send another number, or omit it":
+    "is already used by another invoice; enter another number, or leave it empty",
+  "Order id {} is already in use. Send a new order_id, or retry with the original Idempotency-Key.":
+    "Order id {} is already in use. Enter another one, or leave it empty.",
+  "The gateway already has a transaction with this order id. Send a new order_id.":
+    "The gateway already has a transaction with this order id. Enter another one.",
+  "needs created_from, at most {} days before created_to (default: now), or a filter by customer, order, transaction, virtual account, invoice or subscription":
+    "needs a period of at most {} days, or a filter by customer, order, transaction, virtual " +
+    "account, invoice or subscription",
+};
 
 /** The first pattern that fits is used, so a specific message comes before a general one. */
 export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
@@ -29,12 +72,10 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "must be a phone number with at least {} digits":
     "harus berupa nomor telepon, paling sedikit {} angka",
   "must start with the country code and contain only digits, such as {}":
-    "harus diawali kode negara dan hanya berisi angka, misalnya {}",
+    "harus berupa nomor telepon, misalnya 0812 3456 7890",
   "must be a virtual account number": "harus berupa nomor virtual account",
   "must contain only letters, digits and - _ ~ . and must not be . or ..":
     "hanya boleh berisi huruf, angka, dan - _ ~ . serta tidak boleh . atau ..",
-  "must be one of {}, or another type of the gateway":
-    "harus salah satu dari {}, atau jenis lain dari gateway",
   "must be one of {}": "harus salah satu dari {}",
   "must have at most {} values": "paling banyak {} nilai",
   "must have at most {} elements": "paling banyak {} baris",
@@ -44,11 +85,14 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
     "harus berupa ID pembayaran, invoice, atau langganan",
   "must be a cursor from a Link header": "tidak valid; mulai dari halaman pertama",
   "belongs to a list with other filters; start without it":
-    "berasal dari daftar dengan saringan lain; mulai dari halaman pertama",
+    "berasal dari daftar dengan filter lain; mulai dari halaman pertama",
 
   // Numbers and amounts.
   "must be a whole number of rupiah from {} to {}": "harus berupa rupiah bulat dari {} sampai {}",
   "must be a whole number of rupiah": "harus berupa rupiah bulat",
+  "must be an amount of at most {}, such as {}":
+    "harus berupa jumlah paling banyak {}, misalnya {}",
+  "must have discounts of at most {}": "jumlah diskon paling banyak {}",
   "must be a whole number from {} to {}": "harus berupa bilangan bulat dari {} sampai {}",
   "must be a whole number above 0": "harus berupa bilangan bulat di atas 0",
   "must be at most {}, the amount left to refund":
@@ -69,10 +113,8 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
     "harus hari ini atau setelahnya (WIB)",
   "must be later than {}": "harus setelah awal periode",
   "must not be {} than {}": "tidak boleh kurang dari batas awal",
-  "matches more than {} payments; add characters":
-    "cocok dengan lebih dari {} pembayaran; tambahkan karakter",
   "needs created_from, at most {} days before created_to (default: now), or a filter by customer, order, transaction, virtual account, invoice or subscription":
-    "memerlukan periode paling lama {} hari, atau saringan menurut pelanggan, pesanan, transaksi, " +
+    "memerlukan periode paling lama {} hari, atau filter menurut pelanggan, pesanan, transaksi, " +
     "virtual account, invoice, atau langganan",
   "gives more than {} intervals; use a longer one":
     "lebih dari {} interval; pilih interval yang lebih panjang",
@@ -154,6 +196,14 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
     "Berkas ini belum selesai dibandingkan. Coba lagi setelah selesai.",
 
   // States of payments, invoices and subscriptions.
+  "Virtual accounts have no refunds; return the money by bank transfer.":
+    "Pembayaran lewat virtual account tidak dapat dikembalikan melalui gateway; kembalikan uangnya dengan transfer bank.",
+  "{} virtual accounts have no refunds; return the money by bank transfer.":
+    "Pembayaran lewat virtual account {} tidak dapat dikembalikan melalui gateway; kembalikan uangnya dengan transfer bank.",
+  "Mandiri bills have no refunds; return the money by bank transfer.":
+    "Pembayaran lewat Mandiri Bill tidak dapat dikembalikan melalui gateway; kembalikan uangnya dengan transfer bank.",
+  "Payments at {} have no refunds; return the money by bank transfer.":
+    "Pembayaran di {} tidak dapat dikembalikan melalui gateway; kembalikan uangnya dengan transfer bank.",
   "A payment with status {} cannot be cancelled. Refund it instead.":
     "Pembayaran berstatus {} tidak dapat dibatalkan. Kembalikan dananya.",
   "A payment with status {} cannot be cancelled.":
@@ -161,13 +211,13 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "Only a pending payment can be expired; this one has the status {}.":
     "Hanya pembayaran yang menunggu yang dapat diakhiri; statusnya sekarang {}.",
   "Only an authorized card payment can be captured; this one has the status {}.":
-    "Hanya pembayaran kartu yang diotorisasi yang dapat ditangkap; statusnya sekarang {}.",
+    "Hanya pembayaran kartu yang diotorisasi yang dapat ditagih; statusnya sekarang {}.",
   "Only a challenged payment can be approved or denied.":
     "Hanya pembayaran yang perlu ditinjau yang dapat disetujui atau ditolak.",
   "The full amount is already refunded or being refunded.":
     "Seluruh dana sudah atau sedang dikembalikan.",
   "A captured payment cannot be refunded before it is settled. Cancel it instead.":
-    "Pembayaran yang ditangkap belum dapat dikembalikan sebelum diselesaikan. Batalkan saja.",
+    "Dana pembayaran kartu belum dapat dikembalikan sebelum settlement. Batalkan saja pembayarannya.",
   "A payment with status {} cannot be refunded.":
     "Dana pembayaran berstatus {} tidak dapat dikembalikan.",
   "The gateway rejected the request: {}": "Gateway menolak permintaan: {}",
@@ -209,10 +259,15 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "Retry in {} s.": "Coba lagi dalam {} detik.",
 };
 
-const PATTERNS = Object.entries(MESSAGES_IN_INDONESIAN).map(([message, translation]) => ({
-  pattern: new RegExp(`^${message.split("{}").map(escape).join("(.+)")}$`, "s"),
-  translation,
-}));
+const INDONESIAN_PATTERNS = patternsOf(MESSAGES_IN_INDONESIAN);
+const ENGLISH_PATTERNS = patternsOf(MESSAGES_IN_PLAIN_ENGLISH);
+
+function patternsOf(messages: Readonly<Record<string, string>>) {
+  return Object.entries(messages).map(([message, translation]) => ({
+    pattern: new RegExp(`^${message.split("{}").map(escape).join("(.+)")}$`, "s"),
+    translation,
+  }));
+}
 
 function escape(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -6,7 +6,10 @@ export const OVERVIEW_IN_ENGLISH = {
   yesterday: "Yesterday",
   lastWeek: "A week ago",
   /** Followed by a time of day. */
-  comparison: "Each day from midnight to",
+  todayUntil: "Today until",
+  /** Followed by a time of day. */
+  comparison: "Compared in whole hours, each day from midnight to",
+  noComparison: "The comparison begins after the first whole hour of the day.",
   /** Followed by a time. */
   asOf: "As of",
   paid: "Paid",
@@ -48,7 +51,9 @@ export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
   today: "Hari ini",
   yesterday: "Kemarin",
   lastWeek: "Seminggu lalu",
-  comparison: "Setiap hari dari tengah malam sampai pukul",
+  todayUntil: "Hari ini sampai pukul",
+  comparison: "Perbandingan dalam jam penuh, setiap hari dari tengah malam sampai pukul",
+  noComparison: "Perbandingan dimulai setelah satu jam penuh pertama hari ini.",
   asOf: "Data per",
   paid: "Dibayar",
   paidCount: "Pembayaran lunas",

@@ -1,5 +1,7 @@
 /** The texts of the list of payments and of the page of a payment. */
 
+import type { SearchedField } from "../../core/payments/search.ts";
+
 export const PAYMENTS_IN_ENGLISH = {
   filters: "Filters and columns",
   columns: "Columns",
@@ -32,18 +34,49 @@ export const PAYMENTS_IN_ENGLISH = {
     amount: "Amount",
     refunded: "Refunded",
     net: "Net",
+    fee: "Gateway fee",
+    payout: "Net after fee",
     status: "Status",
     fraud: "Fraud check",
     order: "Order",
     customer: "Customer",
     name: "Name",
+    phone: "Phone",
     method: "Method",
+    code: "VA number or code",
+    card: "Card",
+    approval: "Approval code",
     created: "Created",
     settled: "Settled",
+    transaction: "Transaction id",
     user: "User",
     id: "ID",
   },
   fraudStatuses: { accept: "Accepted", challenge: "Challenged", deny: "Denied" },
+  searchesAll:
+    "A search looks in all payments, and filters are not used with it: a filter or a period ends " +
+    "the search.",
+  searchResult: {
+    none: (text: string) => `No payment matches “${text}”.`,
+    searched: (fields: string) => `Searched in: ${fields}.`,
+    more: (limit: string) =>
+      `More payments match. The search considers the newest ${limit}: type more characters to ` +
+      "find older ones.",
+    tooMany: "Too many older payments match to find them all. Type more characters.",
+    byPrefix: "In older payments, only the beginning of order id, email and name is searched, " +
+      "because the database has no pg_trgm. The page “Doctor” says what to do.",
+    fields: {
+      id: "payment id",
+      order_id: "order id",
+      transaction_id: "transaction id",
+      customer_email: "email",
+      customer_name: "name",
+      customer_phone: "whole phone number",
+      va_number: "virtual account",
+      gross_amount: "amount",
+      card: "last four digits of the card",
+    } satisfies Record<SearchedField, string>,
+  },
 };
 
 export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
@@ -78,26 +111,91 @@ export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
     amount: "Jumlah",
     refunded: "Dikembalikan",
     net: "Neto",
+    fee: "Biaya gateway",
+    payout: "Neto setelah biaya",
     status: "Status",
     fraud: "Deteksi penipuan",
     order: "Pesanan",
     customer: "Pelanggan",
     name: "Nama",
+    phone: "Telepon",
     method: "Metode",
+    code: "Nomor VA atau kode",
+    card: "Kartu",
+    approval: "Kode persetujuan",
     created: "Dibuat",
     settled: "Settlement",
+    transaction: "ID transaksi",
     user: "Pengguna",
     id: "ID",
   },
   fraudStatuses: { accept: "Diterima", challenge: "Dicurigai", deny: "Ditolak" },
+  searchesAll:
+    "Pencarian mencakup semua pembayaran, dan filter tidak dipakai bersamanya: memilih filter " +
+    "atau periode mengakhiri pencarian.",
+  searchResult: {
+    none: (text) => `Tidak ada pembayaran yang cocok dengan “${text}”.`,
+    searched: (fields) => `Dicari di: ${fields}.`,
+    more: (limit) =>
+      `Masih ada pembayaran lain yang cocok. Pencarian hanya mencakup ${limit} yang terbaru: ` +
+      "ketik lebih banyak karakter untuk menemukan yang lebih lama.",
+    tooMany: "Terlalu banyak pembayaran lama yang cocok. Ketik lebih banyak karakter.",
+    byPrefix: "Pada pembayaran lama, hanya awal ID pesanan, email, dan nama yang dicari, karena " +
+      "basis data tidak memiliki pg_trgm. Halaman “Doctor” menjelaskan langkah berikutnya.",
+    fields: {
+      id: "ID pembayaran",
+      order_id: "ID pesanan",
+      transaction_id: "ID transaksi",
+      customer_email: "email",
+      customer_name: "nama",
+      customer_phone: "nomor telepon lengkap",
+      va_number: "virtual account",
+      gross_amount: "jumlah",
+      card: "empat digit terakhir kartu",
+    },
+  },
+};
+
+export const CUSTOMER_IN_ENGLISH = {
+  sums: "Totals",
+  count: "Payments",
+  paidOf: (paid: number, count: number) => `${count}, ${paid} of them paid`,
+  paid: "Paid",
+  newest: (limit: string) => `The totals are those of the newest ${limit} payments.`,
+  allPayments: "All payments of this customer",
+  noRefunds: "There are no refunds.",
+  noInvoices: "There are no invoices.",
+  noSubscriptions: "There are no subscriptions.",
+};
+
+export const CUSTOMER_IN_INDONESIAN: typeof CUSTOMER_IN_ENGLISH = {
+  sums: "Total",
+  count: "Pembayaran",
+  paidOf: (paid, count) => `${count}, ${paid} di antaranya lunas`,
+  paid: "Dibayar",
+  newest: (limit) => `Total dihitung dari ${limit} pembayaran terbaru.`,
+  allPayments: "Semua pembayaran pelanggan ini",
+  noRefunds: "Belum ada pengembalian dana.",
+  noInvoices: "Belum ada invoice.",
+  noSubscriptions: "Belum ada langganan.",
 };
 
 export const PAYMENT_IN_ENGLISH = {
   amounts: "Amounts",
+  fee: "Gateway fee",
+  payout: "Net after fee",
   chargedBack: "Charged back",
   unknownChargeback: "The gateway has not reported the amount yet",
   store: "Store",
   paid: "Paid",
+  card: "Card",
+  bank: "Bank",
+  approvalCode: "Approval code",
+  threeDSecure: {
+    authenticated: "Authenticated by the customer",
+    attempted: "Attempted; the card's bank did not take part",
+    not_authenticated: "Not authenticated",
+  },
   checkout: "Checkout",
   invoice: "Invoice",
   subscription: "Subscription",
@@ -170,10 +268,20 @@ export const PAYMENT_IN_ENGLISH = {
 
 export const PAYMENT_IN_INDONESIAN: typeof PAYMENT_IN_ENGLISH = {
   amounts: "Jumlah",
+  fee: "Biaya gateway",
+  payout: "Neto setelah biaya",
   chargedBack: "Chargeback",
   unknownChargeback: "Gateway belum melaporkan jumlahnya",
   store: "Toko",
   paid: "Dibayar",
+  card: "Kartu",
+  bank: "Bank",
+  approvalCode: "Kode persetujuan",
+  threeDSecure: {
+    authenticated: "Terverifikasi oleh pelanggan",
+    attempted: "Dicoba; bank penerbit kartu tidak ikut serta",
+    not_authenticated: "Tidak diverifikasi",
+  },
   checkout: "Checkout",
   invoice: "Invoice",
   subscription: "Langganan",

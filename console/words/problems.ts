@@ -63,7 +63,7 @@ export const PROBLEMS_IN_INDONESIAN: typeof PROBLEMS_IN_ENGLISH = {
       "Bank menolak pengembalian dana, dan tidak ada dana yang dikembalikan. Coba lagi nanti, atau " +
       "kembalikan dana kepada pelanggan dengan cara lain.",
     capture_denied:
-      "Bank menolak penangkapan dana. Coba lagi, tangkap jumlah yang lebih kecil, atau batalkan " +
+      "Bank menolak penagihan kartu. Coba lagi, tagih jumlah yang lebih kecil, atau batalkan " +
       "pembayaran.",
     gateway_error: "Gateway mengembalikan kesalahan. Periksa status di gateway, lalu coba lagi.",
     gateway_validation: "Gateway menolak permintaan ini. Ubah isian Anda, lalu kirim lagi.",

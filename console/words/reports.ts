@@ -44,17 +44,20 @@ export const REPORTS_IN_ENGLISH = {
     refunded: "Refunded",
     chargedBack: "Charged back",
     net: "Net",
+    fees: "Gateway fees",
+    payout: "Net after fees",
     noBank: "No bank",
     noUser: "No user",
     other: "Other",
-    download: "Download as CSV",
     noChart: "The period is too long for a chart.",
     totals: "Totals",
-    moreGroups: "The CSV file has the other groups.",
+    moreGroups: "The exported files have the other groups.",
     asOf: "As of",
     explanation:
       "The numbers of payments and the success rate refer to the time of creation; amounts refer " +
-      "to the time when they were paid, refunded or charged back.",
+      "to the time when they were paid, refunded or charged back. Gateway fees are those that " +
+      "compared settlement reports name, at the time when the payment was paid; until a report " +
+      "names its fee, a payment counts without one.",
   },
   reconciliationPage: {
     title: "Reconciliation",
@@ -151,6 +154,7 @@ export const REPORTS_IN_ENGLISH = {
       "Jobs shows the result.",
     /** Followed by a user and a time. */
     doneBy: "Done by",
+    doneAt: "Done at",
     resolved: (order: string) => `${order} is marked as done.`,
     reopened: (order: string) => `${order} is open again.`,
     alreadyDone: (order: string, user: string, time: string) =>
@@ -176,8 +180,7 @@ export const REPORTS_IN_ENGLISH = {
     net: "Net",
     /** Followed by the names of columns. */
     notInReport: "Not in the report",
-    download: "Download as CSV",
-    moreDays: "The CSV file has all days.",
+    moreDays: "The exported files have all days.",
   },
 };
 
@@ -206,17 +209,20 @@ export const REPORTS_IN_INDONESIAN: typeof REPORTS_IN_ENGLISH = {
     refunded: "Dikembalikan",
     chargedBack: "Chargeback",
     net: "Neto",
+    fees: "Biaya gateway",
+    payout: "Neto setelah biaya",
     noBank: "Tanpa bank",
     noUser: "Tanpa pengguna",
     other: "Lainnya",
-    download: "Unduh CSV",
     noChart: "Periode ini terlalu panjang untuk grafik.",
     totals: "Total",
-    moreGroups: "Kelompok lainnya ada di berkas CSV.",
+    moreGroups: "Kelompok lainnya ada di berkas ekspor.",
     asOf: "Per",
     explanation:
       "Pembayaran dan tingkat keberhasilan dihitung menurut waktu pembuatan; jumlah uang " +
-      "menurut waktu dibayar, dikembalikan, atau chargeback.",
+      "menurut waktu dibayar, dikembalikan, atau chargeback. Biaya gateway diambil dari laporan " +
+      "settlement yang sudah dibandingkan, menurut waktu pembayaran; selama belum ada laporannya, " +
+      "pembayaran dihitung tanpa biaya.",
   },
   reconciliationPage: {
     title: "Rekonsiliasi",
@@ -309,6 +315,7 @@ export const REPORTS_IN_INDONESIAN: typeof REPORTS_IN_ENGLISH = {
     takingOver: "Sebuah pekerjaan mengambil alih transaksi. Muat ulang halaman ini untuk melihat " +
       "sisanya; halaman Pekerjaan menunjukkan hasilnya.",
     doneBy: "Diselesaikan oleh",
+    doneAt: "Selesai pada",
     resolved: (order) => `${order} ditandai selesai.`,
     reopened: (order) => `${order} dibuka lagi.`,
     alreadyDone: (order, user, time) =>
@@ -333,7 +340,6 @@ export const REPORTS_IN_INDONESIAN: typeof REPORTS_IN_ENGLISH = {
     fee: "Biaya",
     net: "Neto",
     notInReport: "Tidak ada di laporan",
-    download: "Unduh CSV",
-    moreDays: "Semua hari ada di berkas CSV.",
+    moreDays: "Semua hari ada di berkas ekspor.",
   },
 };

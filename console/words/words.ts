@@ -8,6 +8,8 @@ import { KEYS_IN_ENGLISH, KEYS_IN_INDONESIAN } from "./keys.ts";
 import { OPERATIONS_IN_ENGLISH, OPERATIONS_IN_INDONESIAN } from "./operations.ts";
 import { OVERVIEW_IN_ENGLISH, OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import {
+  CUSTOMER_IN_ENGLISH,
+  CUSTOMER_IN_INDONESIAN,
   PAYMENT_IN_ENGLISH,
   PAYMENT_IN_INDONESIAN,
   PAYMENTS_IN_ENGLISH,
@@ -16,6 +18,7 @@ import {
 import { PROBLEMS_IN_ENGLISH, PROBLEMS_IN_INDONESIAN } from "./problems.ts";
 import { REPORTS_IN_ENGLISH, REPORTS_IN_INDONESIAN } from "./reports.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH, SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
+import { TIMELINE_IN_ENGLISH, TIMELINE_IN_INDONESIAN } from "./timeline.ts";
 
 export const ENGLISH = {
   ...COMMON_IN_ENGLISH,
@@ -24,12 +27,14 @@ export const ENGLISH = {
   problems: PROBLEMS_IN_ENGLISH,
   paymentsPage: PAYMENTS_IN_ENGLISH,
   paymentPage: PAYMENT_IN_ENGLISH,
+  customerPage: CUSTOMER_IN_ENGLISH,
   checkoutsPage: CHECKOUTS_IN_ENGLISH,
   invoicesPage: INVOICES_IN_ENGLISH,
   subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
   keysPage: KEYS_IN_ENGLISH,
   overviewPage: OVERVIEW_IN_ENGLISH,
   doctorPage: DOCTOR_IN_ENGLISH,
+  timeline: TIMELINE_IN_ENGLISH,
 };
 
 export type Words = typeof ENGLISH;
@@ -41,10 +46,12 @@ export const INDONESIAN: Words = {
   problems: PROBLEMS_IN_INDONESIAN,
   paymentsPage: PAYMENTS_IN_INDONESIAN,
   paymentPage: PAYMENT_IN_INDONESIAN,
+  customerPage: CUSTOMER_IN_INDONESIAN,
   checkoutsPage: CHECKOUTS_IN_INDONESIAN,
   invoicesPage: INVOICES_IN_INDONESIAN,
   subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
   keysPage: KEYS_IN_INDONESIAN,
   overviewPage: OVERVIEW_IN_INDONESIAN,
   doctorPage: DOCTOR_IN_INDONESIAN,
+  timeline: TIMELINE_IN_INDONESIAN,
 };

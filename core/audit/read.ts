@@ -5,19 +5,20 @@
 
 import { MAX } from "uuid";
 import {
-  type AuditEntry,
   type AuditFilter,
   type AuditOutcome,
   type ChargeRow,
   findCharge,
   findKeyUser,
   listAuditEntries,
+  type NamedAuditEntry,
   scanCharges,
 } from "../../db/reports/audit.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { firstIdAt } from "../ids.ts";
 import type { Service } from "../service.ts";
+import { ACTIONS_OF_KIND, type AuditKind, kindOf } from "./kinds.ts";
 
 export { AUDIT_OUTCOMES } from "../../db/reports/audit.ts";
 
@@ -28,6 +29,8 @@ export interface AuditQuery {
   outcome: AuditOutcome | null;
   /** The method and the route, such as `POST /payments/{pk}/refund/`. */
   action: string | null;
+  /** The same action by the API or the console. */
+  kind?: AuditKind | null;
   createdFrom: Date | null;
   /** Exclusive. */
   createdTo: Date | null;
@@ -39,8 +42,11 @@ export interface AuditQuery {
 export interface AuditView {
   id: string;
   actor: string;
+  /** The name of the API key, or the subject of the JWT; null: the key is unknown. */
+  actor_name: string | null;
   user_id: string | null;
   action: string;
+  kind: AuditKind | null;
   resource_id: string | null;
   outcome: AuditOutcome;
   /** For a stored charge, this, `code` and `request_id` are null: the payment shows the result. */
@@ -62,7 +68,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export async function listAudit(
   { database, clock, keep }: Service,
   caller: Caller,
-  { actor, resourceId, action, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
+  { actor, resourceId, action, kind, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
 ): Promise<AuditPage> {
   requireReadAll(caller);
   const keptSince = new Date(Math.max(0, clock() - keep.audit * DAY_MS));
@@ -77,8 +83,19 @@ export async function listAudit(
     end: before !== null && before < upTo ? before : upTo,
     limit: limit + 1,
   };
-  const entries = await database.query((sql) => listAuditEntries(sql, filter), "list audit");
-  const { charges, scannedTo } = await listCharges(database, filter);
+  const wanted: readonly (string | null)[] = kind ? ACTIONS_OF_KIND[kind] : [action];
+  // Each list is limited, and the page takes the newest entries of all lists.
+  const entries = await database.query(async (sql) => {
+    const lists: NamedAuditEntry[] = [];
+    for (const each of wanted) {
+      if (action !== null && each !== action) continue;
+      lists.push(...await listAuditEntries(sql, { ...filter, action: each }));
+    }
+    return lists;
+  }, "list audit");
+  const { charges, scannedTo } = kind && kind !== "charge"
+    ? NO_CHARGES
+    : await listCharges(database, filter);
   const all = [...entries.map(viewEntry), ...charges].sort((a, b) => a.id < b.id ? 1 : -1)
     // Charges below this id were not read, so entries below it belong to the next page.
     .filter(({ id }) => scannedTo === null || id >= scannedTo);
@@ -141,8 +158,10 @@ function viewCharge(charge: ChargeRow): AuditView {
   return {
     id: charge.id,
     actor: charge.created_by!,
+    actor_name: charge.created_by_name,
     user_id: charge.user_id,
     action: CHARGE,
+    kind: kindOf(CHARGE),
     resource_id: charge.id,
     outcome: outcomeOf(charge),
     status: null,
@@ -153,12 +172,14 @@ function viewCharge(charge: ChargeRow): AuditView {
   };
 }
 
-function viewEntry(entry: AuditEntry): AuditView {
+function viewEntry(entry: NamedAuditEntry): AuditView {
   return {
     id: entry.id,
     actor: entry.actor,
+    actor_name: entry.actor_name,
     user_id: entry.user_id,
     action: entry.action,
+    kind: kindOf(entry.action),
     resource_id: entry.resource_id,
     outcome: entry.outcome,
     status: entry.status,

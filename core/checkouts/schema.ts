@@ -1,6 +1,7 @@
 /** The request and response schemas of checkouts. */
 
 import { z } from "@hono/zod-openapi";
+import { GATEWAY_CHECKOUT, rejectGatewayFields } from "../fields/gateway_fields.ts";
 import { list, object, omitNulls, oneOf, orderId, time, url } from "../fields/input.ts";
 import { id, money, nullableText, timestamp } from "../fields/response.ts";
 import { checkItemTotal, commonFields } from "../payments/charge_input.ts";
@@ -13,7 +14,7 @@ const MAX_ORDER_ID = 46;
 
 export const MAX_ATTEMPTS = 10;
 
-export const CheckoutInputSchema = omitNulls(
+export const CheckoutInputSchema = omitNulls(rejectGatewayFields(
   object({
     ...commonFields,
     order_id: orderId(MAX_ORDER_ID).optional().openapi({
@@ -46,7 +47,8 @@ export const CheckoutInputSchema = omitNulls(
       example: "id",
     }),
   }).superRefine(checkItemTotal),
-).openapi("CheckoutRequest", { description: "The order that the customer pays." });
+  GATEWAY_CHECKOUT,
+)).openapi("CheckoutRequest", { description: "The order that the customer pays." });
 
 export type CheckoutInput = z.output<typeof CheckoutInputSchema>;
 

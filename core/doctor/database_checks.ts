@@ -3,6 +3,7 @@
 import { meansNoWrites, poolUse } from "../../db/connection/database.ts";
 import { findAccount } from "../../db/access/gateway_account.ts";
 import { findPending, OLDEST_POSTGRES } from "../../db/migrations/migrate.ts";
+import { hasTrigramIndex } from "../../db/payments/search.ts";
 import { findDashboardUses, listDeniedTables, readServerState } from "../../db/reports/doctor.ts";
 import { checkWrites } from "../../db/reports/status.ts";
 import { NOTIFICATION_PATH } from "../gateway/notification_url.ts";
@@ -45,6 +46,12 @@ export function checkPooling({ database }: WithDatabase): Found {
   const mode = poolUse(database)?.pooling;
   if (mode === undefined) return notTested("pooling_unknown");
   return mode === "none" ? ok("pooling_none") : ok("pooling_used", { mode });
+}
+
+export async function checkSearch({ database }: WithDatabase): Promise<Found> {
+  return await database.query(hasTrigramIndex, "find trigram index")
+    ? ok("search_ok")
+    : warning("search_by_prefix");
 }
 
 export async function checkReplication({ database }: WithDatabase): Promise<Found> {

@@ -12,6 +12,7 @@ import {
   checkPooling,
   checkPrivileges,
   checkReplication,
+  checkSearch,
 } from "./database_checks.ts";
 import { checkGateway, checkKeys, checkMethods } from "./gateway_checks.ts";
 import { checkBodySize, checkNotification, checkPublicUrl, checkStream } from "./public_checks.ts";
@@ -38,6 +39,7 @@ const CHECKS: Check[] = [
   { name: "database", needs: [], run: checkDatabase },
   { name: "privileges", needs: ["database"], run: checkPrivileges },
   { name: "pooling", needs: ["database"], run: checkPooling },
+  { name: "search", needs: ["database"], run: checkSearch },
   { name: "replication", needs: ["database"], run: checkReplication },
   { name: "writes", needs: ["database", "replication"], run: checkDatabaseWrites },
   { name: "account", needs: ["database"], run: checkAccount },

@@ -6,6 +6,7 @@ export const CHECK_NAMES = {
   database: "Database",
   privileges: "Database privileges",
   pooling: "Connection pooler",
+  search: "Search",
   replication: "Replication",
   writes: "Database writes",
   account: "Gateway account",
@@ -84,6 +85,16 @@ export const FINDINGS = {
     next: null,
   },
   pooling_unknown: { found: "The service cannot see whether a pooler is used.", next: null },
+  search_ok: {
+    found: "Payments are found by any part of order id, email and name.",
+    next: null,
+  },
+  search_by_prefix: {
+    found: "The extension pg_trgm could not be used, so older payments are found only by the " +
+      "beginning of order id, email and name.",
+    next: "Let an administrator run `create extension pg_trgm` in this database, then run " +
+      "`deno task migrate` as the role that owns the schema, or restart the service.",
+  },
   replication_ok: {
     found: "The server is a primary. Connected standbys: {standbys}.",
     next: null,

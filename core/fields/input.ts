@@ -246,10 +246,26 @@ export const MAX_UNKNOWN = 20;
 
 /** The error text for a field or parameter that does not exist. */
 export function describeUnknown(name: string, known: string[]): string {
-  if (known.length === 0) return "is not known; remove it";
-  const nearest = closest(name.slice(0, LONGEST_NAME), known);
-  const isTypo = distance(name.slice(0, LONGEST_NAME), nearest) <= Math.max(2, nearest.length / 3);
-  return isTypo ? `is not known; did you mean ${nearest}?` : "is not known; remove it";
+  const meant = nearestName(name, known);
+  return meant === null ? "is not known; remove it" : `is not known; did you mean ${meant}?`;
+}
+
+/**
+ * The known name of which `name` is a misspelling: in another case, with letters swapped, or with
+ * one wrong letter in each three. Null: none. Two wrong letters of four make another word, such as
+ * `dana` of `bank`.
+ */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  if (known.length === 0) return null;
+  const written = name.slice(0, LONGEST_NAME).toLowerCase();
+  const nearest = closest(written, known);
+  const wrongLetters = distance(written, nearest);
+  const isSwapped = wrongLetters === 2 && sortedLetters(written) === sortedLetters(nearest);
+  return isSwapped || wrongLetters <= Math.floor(nearest.length / 3) ? nearest : null;
+}
+
+function sortedLetters(name: string): string {
+  return [...name].toSorted().join("");
 }
 
 /** Longer than every known name. Comparing a very long name would only cost time. */
@@ -260,6 +276,18 @@ export function list<T extends z.ZodType>(item: T, max: number) {
   return z.array(skippedAfterErrors(item), must("must be an array"))
     .min(1, must("must not be empty"))
     .max(max, must(`must have at most ${max} elements`));
+}
+
+/** A list that may be omitted. An empty one counts as omitted: some carts have no items. */
+export function optionalList<T extends z.ZodType>(item: T, max: number) {
+  const schema = z.array(skippedAfterErrors(item), must("must be an array"))
+    .max(max, must(`must have at most ${max} elements`));
+  const { run } = schema._zod;
+  schema._zod.run = (payload, context) => {
+    const isEmpty = Array.isArray(payload.value) && payload.value.length === 0;
+    return isEmpty ? { ...payload, value: undefined as never } : run(payload, context);
+  };
+  return schema.optional();
 }
 
 /** How many invalid elements are described. More errors would cost time and help no caller. */

@@ -9,6 +9,16 @@ export const id = z.uuid().openapi({
   example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
 });
 
+/** The member `user_id`, which `ownerShownTo` fills. */
+export function owner(record: string) {
+  return nullableText.optional().openapi({
+    description: `The user who owns the ${record}, in lists and in the response that reads one ` +
+      `${record}, for staff and viewers; null if the ${record} was created outside the service ` +
+      "and belongs to no user. Absent for other callers, and in other responses and events.",
+    example: "alice",
+  });
+}
+
 export function money(description?: string, example = "150000.00") {
   return z.string().regex(/^-?\d+\.\d{2}$/).openapi({ description, example });
 }

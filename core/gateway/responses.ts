@@ -90,6 +90,8 @@ const TransactionFields = looseObject({
   actions: listOf(orNull(Action)),
   masked_card: text,
   approval_code: text,
+  eci: text,
+  three_ds_version: text,
   installment_term: wholeNumber,
   saved_token_id: text,
   saved_token_id_expired_at: text,

@@ -22,9 +22,14 @@ export function parseSubscriptionTime(text: string | null): Date | null {
   return validDate(`${date}T${time}${offset}`);
 }
 
+/** The time on a clock in WIB, as milliseconds of a clock in UTC that shows the same. */
+export function wibMilliseconds(time: Date): number {
+  return time.getTime() + WIB_MS;
+}
+
 /** The form for requests: `2026-01-31 17:05:09 +0700`. */
 export function formatWib(time: Date): string {
-  const local = new Date(time.getTime() + WIB_MS).toISOString();
+  const local = new Date(wibMilliseconds(time)).toISOString();
   return `${local.slice(0, 10)} ${local.slice(11, 19)} +0700`;
 }
 

@@ -22,7 +22,7 @@ import {
 import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
-import { type InvoiceInput, totalOf } from "./invoice_input.ts";
+import { discountOf, type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
 import type { InvoiceView } from "./views.ts";
 
@@ -197,6 +197,7 @@ function generateNumber(now: Date): string {
 /** The gateway's request body. It must be the same each time the invoice is sent. */
 function invoicePayload(invoice: GatewayInvoice, payments: readonly string[]): object {
   const { customer_id, customer_email, customer_phone, notes } = invoice;
+  const discount = Number(discountOf(invoice.items));
   return {
     order_id: invoice.order_id,
     invoice_number: invoice.invoice_number,
@@ -208,12 +209,15 @@ function invoicePayload(invoice: GatewayInvoice, payments: readonly string[]): o
       ...customer_email !== null && { email: customer_email },
       ...customer_phone !== null && { phone: customer_phone },
     },
-    item_details: invoice.items.map(({ item_id, description, price, quantity }) => ({
-      ...item_id !== null && { item_id },
-      description,
-      price,
-      quantity,
-    })),
+    item_details: invoice.items.filter(({ price }) => price >= 0)
+      .map(({ item_id, description, price, quantity }) => ({
+        ...item_id !== null && { item_id },
+        description,
+        price,
+        quantity,
+      })),
+    // The gateway has no items with a negative price, but one discount of the whole invoice.
+    ...discount > 0 && { amount: { discount } },
     ...notes !== null && { notes },
     payment_type: "payment_link",
     payment_link: { is_custom_expiry: false, enabled_payments: payments },

@@ -15,12 +15,14 @@ import {
   textLike,
   wholeNumber,
 } from "../fields/input.ts";
+import { GATEWAY_INVOICE, rejectGatewayFields } from "../fields/gateway_fields.ts";
 import { MetadataSchema } from "../fields/metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
 // Limits of the gateway.
 const MAX_ITEMS = 100;
 const MAX_ITEM_NUMBER = 99_999_999;
+const MAX_DISCOUNT = 99_999_999_999n;
 
 const InvoiceItemInputSchema = object({
   item_id: optionalText(30).openapi({ description: "Your id for the item.", example: "sku-7" }),
@@ -28,8 +30,8 @@ const InvoiceItemInputSchema = object({
     description: "Description.",
     example: "Coffee beans, 1 kg",
   }),
-  price: wholeNumber(0, MAX_ITEM_NUMBER).openapi({
-    description: "Unit price in rupiah.",
+  price: wholeNumber(-MAX_ITEM_NUMBER, MAX_ITEM_NUMBER).openapi({
+    description: "Unit price in rupiah; negative for a discount.",
     example: 75000,
   }),
   quantity: wholeNumber(1, MAX_ITEM_NUMBER).openapi({ description: "Quantity.", example: 2 }),
@@ -38,11 +40,12 @@ const InvoiceItemInputSchema = object({
 const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
   const total = totalOf(items);
   const reject = (message: string) => context.addIssue({ code: "custom", message });
-  if (total === 0n) reject("must add up to more than 0");
+  if (total <= 0n) reject("must add up to more than 0");
+  if (discountOf(items) > MAX_DISCOUNT) reject(`must have discounts of at most ${MAX_DISCOUNT}`);
   if (total > BigInt(MAX_AMOUNT)) reject(`must add up to at most ${MAX_AMOUNT}`);
 });
 
-export const InvoiceInputSchema = omitNulls(object({
+const InvoiceFields = object({
   customer_name: text(40).openapi({ description: "Customer's name.", example: "Budi Utomo" }),
   customer_email: optionalIfEmpty(email()).openapi({ description: "Customer's email address." }),
   customer_phone: optionalIfEmpty(
@@ -59,11 +62,13 @@ export const InvoiceInputSchema = omitNulls(object({
     description: "Your id for the customer.",
     example: "customer-12",
   }),
-  due_date: text(10).refine(
+  // The length is not checked first: a date with a time gets the error that names the format.
+  due_date: text(255).refine(
     (day) => endOfDayInWib(day) !== null,
     "must be a date such as 2026-12-31",
   ).openapi({
     format: "date",
+    maxLength: 10,
     description: "Last day to pay: today or later. The day ends at midnight Western Indonesia " +
       "Time (UTC+7).",
     example: "2099-12-31",
@@ -83,13 +88,21 @@ export const InvoiceInputSchema = omitNulls(object({
     example: "2026/11/0042",
   }),
   metadata: MetadataSchema.optional(),
-})).openapi("InvoiceRequest", { description: "The invoice to create." });
+});
+
+export const InvoiceInputSchema = omitNulls(rejectGatewayFields(InvoiceFields, GATEWAY_INVOICE))
+  .openapi("InvoiceRequest", { description: "The invoice to create." });
 
 export type InvoiceInput = z.output<typeof InvoiceInputSchema>;
 
 /** In whole rupiah. BigInt: price times quantity can exceed 2^53. */
 export function totalOf(items: { price: number; quantity: number }[]): bigint {
   return items.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n);
+}
+
+/** What the items with a negative price take off, in whole rupiah. */
+export function discountOf(items: { price: number; quantity: number }[]): bigint {
+  return -totalOf(items.filter(({ price }) => price < 0));
 }
 
 export const VoidInputSchema = omitNulls(object({

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { INVOICE_STATUSES } from "./states.ts";
-import { id, money, nullableText, timestamp } from "../fields/response.ts";
+import { id, money, nullableText, owner, timestamp } from "../fields/response.ts";
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [
@@ -30,12 +30,13 @@ const InvoiceItemSchema = z.object({
     description: "Quantity.",
     example: 2,
   }),
-  price: money("Unit price.", "75000.00"),
+  price: money("Unit price; negative for a discount.", "75000.00"),
   subtotal: money("Price times quantity."),
 }).openapi("InvoiceItem", { description: "A line item of an invoice." });
 
 export const InvoiceSchema = z.object({
   id,
+  user_id: owner("invoice"),
   invoice_number: z.string().openapi({
     description: "Invoice number shown to the customer.",
     example: "INV-20261115-7K3M9QXD",
@@ -102,7 +103,8 @@ export const InvoiceSchema = z.object({
   updated_at: timestamp("When it was last updated."),
 }).openapi("Invoice", {
   description: "An invoice with a hosted payment page. Payments of the invoice have its id as " +
-    "`invoice_id`. Every field is always present; fields without a value are null.",
+    "`invoice_id`. Every field except `user_id` is always present; fields without a value are " +
+    "null.",
 });
 
 export const InvoiceStatusCheckSchema = z.object({

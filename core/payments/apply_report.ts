@@ -21,6 +21,7 @@ import {
   sumAmounts,
   sumByStatus,
 } from "./merge_refunds.ts";
+import { mergeCard } from "./card.ts";
 import { changePayment, type PaymentChange, paymentKind } from "./payment_record.ts";
 import * as states from "./states.ts";
 import {
@@ -387,6 +388,7 @@ function buildChange(
     ...isApplied && appliedMembers(current, report, reported, to, now),
     ...(step === "duplicate" || isFirstUnrecognized) &&
       missingFields(current, reportedFields(report, reported)),
+    ...(step === "duplicate" || isFirstUnrecognized) && addedCard(current, report, reported),
     ...unrecognizedMembers(current, reported, step, isApplied || to.isLatest),
   };
   const checkAt = report.followUp?.run_at ??
@@ -426,6 +428,7 @@ function appliedMembers(
   const fields = reportedFields(report, reported);
   return {
     ...report.isUnconfirmed ? missingFields(current, fields) : withoutNulls(fields),
+    ...addedCard(current, report, reported),
     transaction_id: current.transaction_id ?? reported.id,
     status_code: reported.statusCode ?? current.status_code,
     status_message: reported.statusMessage ?? current.status_message,
@@ -436,6 +439,15 @@ function appliedMembers(
     ...to.status === "authorize" && { is_hold: true },
     paid_at: current.paid_at ?? (isPaid ? now : null),
   };
+}
+
+function addedCard(
+  { card }: GatewayPayment,
+  { isUnconfirmed = false }: GatewayReport,
+  reported: ReportedTransaction,
+): Pick<Partial<GatewayPayment>, "card"> {
+  const merged = mergeCard(card, reported.card, isUnconfirmed);
+  return merged === card ? {} : { card: merged };
 }
 
 /** The full amount, or a part of it if an authorization was captured in part. */

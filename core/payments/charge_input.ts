@@ -14,6 +14,7 @@ import {
   oneOf,
   openObject,
   optionalIfEmpty,
+  optionalList,
   optionalText,
   optionalTextLike,
   orderId,
@@ -23,25 +24,11 @@ import {
   url,
   wholeNumber,
 } from "../fields/input.ts";
+import { GATEWAY_CHARGE, rejectGatewayFields } from "../fields/gateway_fields.ts";
 import { MetadataSchema } from "../fields/metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 import { CHARGE_EXAMPLES } from "./charge_examples.ts";
-
-export const PAYMENT_TYPES = [
-  "credit_card",
-  "bank_transfer",
-  "echannel",
-  "gopay",
-  "shopeepay",
-  "ovo",
-  "dana",
-  "qris",
-  "cstore",
-  "akulaku",
-  "kredivo",
-] as const;
-
-export type PaymentType = (typeof PAYMENT_TYPES)[number];
+import { describeUnknownType, PAYMENT_TYPES, type PaymentType } from "./payment_types.ts";
 
 /** The discriminator of the union. */
 function paymentType<const T extends PaymentType>(type: T) {
@@ -156,8 +143,8 @@ export const commonFields = {
     example: "order-1893",
   }),
   customer_details: CustomerSchema.optional(),
-  item_details: itemList(ItemSchema).optional().openapi({
-    description: "Items of the order. If present, the total must equal `gross_amount`.",
+  item_details: optionalList(ItemSchema, MAX_ITEMS).openapi({
+    description: "Items of the order. If there are any, the total must equal `gross_amount`.",
   }),
   metadata: MetadataSchema.optional(),
   custom_fields: list(text(255), 3).optional().openapi({
@@ -407,8 +394,10 @@ const CHARGES = [
 ] as const;
 
 const AnyCharge = z.discriminatedUnion("payment_type", CHARGES, {
-  error: ({ code }) =>
-    code === "invalid_union" ? `must be one of ${PAYMENT_TYPES.join(", ")}` : "must be an object",
+  error({ code, input }) {
+    if (code !== "invalid_union") return "must be an object";
+    return describeUnknownType((input as { payment_type?: unknown }).payment_type, PAYMENT_TYPES);
+  },
 });
 
 /** The fields of all payment types. */
@@ -449,7 +438,9 @@ function rejectUnusable<T extends z.ZodType>(schema: T): T {
   return schema;
 }
 
-export const ChargeSchema = omitNulls(rejectUnusable(AnyCharge)).openapi("ChargeRequest", {
+export const ChargeSchema = omitNulls(
+  rejectGatewayFields(rejectUnusable(AnyCharge), GATEWAY_CHARGE),
+).openapi("ChargeRequest", {
   description: "The charge to create; `payment_type` determines which fields it has.",
 });
 

@@ -46,6 +46,7 @@ const VIRTUAL_ACCOUNT: Payment = {
   bank: FIELDS.bank,
   status_message: FIELDS.status_message,
   va_number: FIELDS.va_number,
+  no_refund_reason: FIELDS.no_refund_reason,
   items: [ITEM],
 };
 
@@ -67,6 +68,14 @@ const CARD: Payment = {
   ...CUSTOMER,
   payment_type: "credit_card",
   bank: "bni",
+  card: {
+    masked_number: "48111111-1114",
+    brand: "visa",
+    approval_code: "1709203456789",
+    three_d_secure: "not_authenticated",
+    three_d_secure_version: null,
+    eci: "07",
+  },
   status_message: "Success, Credit Card transaction is successful",
   expiry_time: "2026-03-05T04:22:09.000Z",
 };
@@ -386,9 +395,10 @@ function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
   return Object.fromEntries(examples) as z.output<S>;
 }
 
-/** The same examples with null for every field that can be null. */
+/** The same examples with null for every field that can be null, as a caller other than staff. */
 function withoutNullable(fields: Payment): Payment {
-  const members = Object.entries(PaymentSchema.shape).map(([name, field]) =>
+  const { user_id: _, ...shape } = PaymentSchema.shape;
+  const members = Object.entries(shape).map(([name, field]) =>
     [name, field.safeParse(null).success ? null : fields[name as keyof Payment]] as const
   );
   return Object.fromEntries(members) as Payment;

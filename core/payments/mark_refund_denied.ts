@@ -34,10 +34,14 @@ export async function markRefundDenied(
   );
   if (!known) throw new ServiceError("not_found");
   const begun = await beginAction(asCaller, paymentKind, { ...request, id: known.payment_id });
-  if (begun.type === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
+  if (begun.type === "replay") {
+    // A reply of an earlier version has no name.
+    const { created_by_name } = known;
+    return { body: { ...begun.body as RefundDetailsView, created_by_name }, isReplayed: true };
+  }
   const { record } = begun;
   const view = (payment: GatewayPayment) =>
-    viewRefundDetails(caller, { ...refundOf(payment, refundId), order_id: payment.order_id });
+    viewRefundDetails(caller, { ...known, ...refundOf(payment, refundId) });
   try {
     const checked = await checkForAction(asCaller, record, "refund", "refused");
     const payment = await changePayment(asCaller, checked, (current) => {

@@ -1,5 +1,6 @@
-/** When paid payments are checked again, by payment type. No I/O. */
+/** Which payments can be refunded, and when paid payments are checked again, by type. No I/O. */
 
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Cohort } from "../../db/payments/paid_checks.ts";
 import type { RecheckConfig } from "../config/config.ts";
 
@@ -34,6 +35,33 @@ const REFUND_WINDOWS: Record<string, readonly number[]> = {
 export function isRefundableType(paymentType: string): boolean {
   return Object.hasOwn(REFUND_WINDOWS, paymentType);
 }
+
+/**
+ * Why the gateway cannot refund a payment, and what to do instead; null: it can, or the payment has
+ * a type that the service does not know.
+ */
+export function noRefundReason(
+  { payment_type, bank, store }: Pick<GatewayPayment, "payment_type" | "bank" | "store">,
+): string | null {
+  switch (payment_type) {
+    case "bank_transfer":
+      return bank === null
+        ? "Virtual accounts have no refunds; return the money by bank transfer."
+        : `${bank.toUpperCase()} virtual accounts have no refunds; return the money by bank transfer.`;
+    case "permata":
+      return "PERMATA virtual accounts have no refunds; return the money by bank transfer.";
+    case "echannel":
+      return "Mandiri bills have no refunds; return the money by bank transfer.";
+    case "cstore":
+      return `Payments at ${
+        STORES[store ?? ""] ?? "a store"
+      } have no refunds; return the money by bank transfer.`;
+    default:
+      return null;
+  }
+}
+
+const STORES: Record<string, string> = { indomaret: "Indomaret", alfamart: "Alfamart" };
 
 const WEEK_DAYS = 7;
 

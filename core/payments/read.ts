@@ -1,4 +1,4 @@
-/** Reads, lists and searches payments, without a request to the gateway. */
+/** Reads and lists payments, without a request to the gateway. */
 
 import { batched } from "../../db/records/batched.ts";
 import type { Sql } from "../../db/connection/database.ts";
@@ -11,17 +11,16 @@ import {
   type PaymentConditions,
   type PaymentSummaryRow,
 } from "../../db/payments/lists.ts";
-import { MAX_SEARCHED, searchPayments as search } from "../../db/payments/search.ts";
 import { paymentReads } from "../../db/payments/statements.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { type FieldError, invalidField, ServiceError } from "../errors.ts";
+import { type FieldError, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
-import { ownerFor, ownerOfList } from "../records/read.ts";
+import { ownerFor, ownerOfList, ownerShownTo } from "../records/read.ts";
 import type { Service } from "../service.ts";
 import { isPending } from "./states.ts";
-import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
+import { type PaymentSummary, type PaymentView, summarizePayment, viewWithFee } from "./views.ts";
 
 /** Throws `not_found` for a payment of another user, as for one that does not exist. */
 export async function readPayment(
@@ -31,7 +30,7 @@ export async function readPayment(
 ): Promise<PaymentView> {
   const payment = await batched(database, paymentReads, { id, owner: ownerFor(caller) });
   if (!payment) throw new ServiceError("not_found");
-  return viewPayment(payment);
+  return { ...viewWithFee(caller, payment), ...ownerShownTo(caller, payment) };
 }
 
 /** For how long a payment has a page after it has ended. */
@@ -116,37 +115,6 @@ function checkAmounts(filter: ListFilter, now: number): FieldError[] {
       `needs created_from, at most ${MAX_AMOUNT_DAYS} days before created_to (default: now), or a ` +
       "filter by customer, order, transaction, virtual account, invoice or subscription",
   }];
-}
-
-export interface PaymentSearchInput {
-  /** At least 4 characters. */
-  q: string;
-  /** The owner of the payments. Only staff and viewers can name another user. */
-  user_id?: string;
-  limit: number;
-}
-
-/**
- * The newest payments with this transaction id, virtual account number, email address or phone
- * number, or with an order id that begins with this text.
- */
-export async function searchPayments(
-  { database }: Service,
-  caller: Caller,
-  { q, user_id, limit }: PaymentSearchInput,
-): Promise<PaymentSummary[]> {
-  const owner = ownerOfList(caller, user_id);
-  const text = q.trim();
-  const email = text.includes("@") ? text : null;
-  const phone = /^[+\d\s().-]+$/.test(text) ? text : null;
-  const { rows, isComplete } = await database.query(
-    (sql) => search(sql, { owner, text, email, phone, limit }),
-    "search payments",
-  );
-  if (!isComplete) {
-    throw invalidField("q", `matches more than ${MAX_SEARCHED} payments; add characters`);
-  }
-  return rows.map((row) => summarizePayment(row, caller));
 }
 
 /** Younger payments do not count as unanswered: their charge may still be running. */

@@ -47,6 +47,7 @@ import {
   problems,
   unclearAnswer,
 } from "./payment_record.ts";
+import { noRefundReason } from "./paid_cohorts.ts";
 import { canBecomeSettled, REFUNDABLE } from "./states.ts";
 import { callOptions, matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
@@ -96,6 +97,7 @@ async function startRefund(
   known: GatewayPayment,
   input: RefundInput & Pick<ActionRequest, "shown">,
 ): Promise<RefundedPayment> {
+  requireRefundableMethod(known);
   // The notification about the payment may be late or lost.
   const current = canBecomeSettled(known.transaction_status)
     ? await checkForAction(service, known, "refund", "refused")
@@ -164,6 +166,12 @@ async function reserveAmount(
       key: keyStillClaimed(request),
     };
   });
+}
+
+/** The gateway would reject the refund, with a text that does not say what to do instead. */
+function requireRefundableMethod(payment: GatewayPayment): void {
+  const reason = noRefundReason(payment);
+  if (reason !== null) throw invalidState(payment, reason);
 }
 
 function requireRefundable(payment: GatewayPayment): void {

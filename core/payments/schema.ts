@@ -1,12 +1,12 @@
 /**
  * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields.
  * The types of views and examples derive from these schemas. Every field is always present, except
- * the `user_id` of a summary; a field without a value is null.
+ * `user_id`; a field without a value is null.
  */
 
 import { z } from "@hono/zod-openapi";
 import { REFUND_STATUSES } from "../../db/payments/payments.ts";
-import { id, money, nullableText, timestamp } from "../fields/response.ts";
+import { id, money, nullableText, owner, timestamp } from "../fields/response.ts";
 import { PAYMENT_ACTIONS, PAYMENT_STATUSES } from "./states.ts";
 
 export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStatus", {
@@ -81,11 +81,47 @@ export const RefundDetailsSchema = z.object({
       "dashboard.",
     example: "api_key:gk_Zr4kQ2mW",
   }),
+  created_by_name: nullableText.openapi({
+    description: "The name of `created_by`, for staff and viewers: the name of the API key (its " +
+      "user if it has no name), or the subject of the JWT.",
+    example: "rina",
+  }),
   updated_at: timestamp("When the refund last changed."),
 }).openapi("RefundDetails", { description: "A refund, with the payment that it belongs to." });
 
+export const PaymentCardSchema = z.object({
+  masked_number: nullableText.openapi({
+    description: "First and last digits, as the gateway sends them.",
+    example: "48111111-1114",
+  }),
+  brand: nullableText.openapi({
+    description: "`visa`, `mastercard`, `jcb`, `amex` or `unionpay`, by the first digits; null " +
+      "for other brands.",
+    example: "visa",
+  }),
+  approval_code: nullableText.openapi({
+    description: "The bank's code of the authorization; the customer's bank can find the " +
+      "payment with it.",
+    example: "1709203456789",
+  }),
+  three_d_secure: nullableText.openapi({
+    description: "Result of 3-D Secure: `authenticated`, `attempted` (the card's bank did not " +
+      "take part) or `not_authenticated`. Null if it is not known.",
+    example: "authenticated",
+  }),
+  three_d_secure_version: nullableText.openapi({
+    description: "Version of 3-D Secure.",
+    example: "2",
+  }),
+  eci: nullableText.openapi({
+    description: "The result as the card scheme writes it (electronic commerce indicator).",
+    example: "05",
+  }),
+}).openapi("PaymentCard", { description: "What the gateway says about the card of a payment." });
+
 export const PaymentSchema = z.object({
   id,
+  user_id: owner("payment"),
   order_id: z.string().openapi({
     description: "Your order id, or a generated one.",
     example: "order-1893",
@@ -180,6 +216,11 @@ export const PaymentSchema = z.object({
     description: "`qris`, `gopay`: image of the QR code.",
     example: null,
   }),
+  card: z.union([PaymentCardSchema, z.null()]).openapi({
+    description: "What the gateway says about the card of a `credit_card` payment; `bank` is the " +
+      "acquiring bank. Null for other types, and until the gateway has named the card.",
+    example: null,
+  }),
   transaction_time: timestamp("When the gateway created the transaction.").nullable(),
   settlement_time: timestamp("When the gateway settled it; null before.").nullable()
     .openapi({ example: null }),
@@ -200,6 +241,16 @@ export const PaymentSchema = z.object({
     "Amount paid minus `refund_amount` and minus `chargeback_amount`, if that is known.",
     "0.00",
   ),
+  fee_amount: money(
+    "Fee of the gateway, as a settlement report that was compared names it " +
+      "(`POST /reconciliations/`). Null before that, for users (only staff and viewers see fees), " +
+      "and in responses of actions, events and webhooks.",
+    "1050.00",
+  ).nullable().openapi({ example: null }),
+  payout_amount: money(
+    "`net_amount` minus `fee_amount`; null if that is null.",
+    "148950.00",
+  ).nullable().openapi({ example: null }),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({
     description: "Your metadata, as sent with the charge.",
     example: { cart: "c-1893" },
@@ -240,6 +291,11 @@ export const PaymentSchema = z.object({
       "events and jobs: what the owner of the payment could do at that moment.",
     example: ["cancel", "expire"],
   }),
+  no_refund_reason: nullableText.openapi({
+    description: "Why a payment by this method cannot be refunded, and what to do instead. Null " +
+      "if the method has refunds.",
+    example: "BCA virtual accounts have no refunds; return the money by bank transfer.",
+  }),
   is_paid: z.boolean().openapi({
     description: "True once the payment is settled, or captured and not under fraud review; safe " +
       "to ship. False again after a full refund, a full chargeback, a cancellation, or a " +
@@ -263,12 +319,13 @@ export const PaymentSchema = z.object({
   created_at: timestamp("When the payment was created."),
   updated_at: timestamp("When the payment last changed."),
 }).openapi("Payment", {
-  description: "A payment. It corresponds to one transaction at the gateway. Every field is " +
-    "always present; a field without a value is null.",
+  description: "A payment. It corresponds to one transaction at the gateway. Every field " +
+    "except `user_id` is always present; a field without a value is null.",
 });
 
 export const PaymentSummarySchema = PaymentSchema.pick({
   id: true,
+  user_id: true,
   order_id: true,
   payment_type: true,
   gross_amount: true,
@@ -281,10 +338,4 @@ export const PaymentSummarySchema = PaymentSchema.pick({
   net_amount: true,
   is_paid: true,
   created_at: true,
-}).extend({
-  user_id: nullableText.optional().openapi({
-    description: "For staff and viewers only: the user who owns the payment; null if the payment " +
-      "was created outside the service and belongs to no user. Absent for other callers.",
-    example: "alice",
-  }),
 }).openapi("PaymentSummary", { description: "A payment in a list." });

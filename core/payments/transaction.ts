@@ -1,10 +1,11 @@
 /** Reads a transaction of the gateway: what it reports, and whether it answers a request. */
 
-import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { CardDetails, GatewayPayment } from "../../db/payments/payments.ts";
 import { isRefundDenied, type Transaction } from "../gateway/responses.ts";
 import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
+import { cardOf } from "./card.ts";
 import { isStatus } from "./states.ts";
 
 /** Members of a payment that come from the gateway. */
@@ -36,6 +37,7 @@ export const TRANSACTION_FIELDS = [
   "chargeback_amount",
   "reserved_amount",
   "unrecognized_status",
+  "card",
   "status_code",
   "status_message",
   "paid_at",
@@ -70,6 +72,7 @@ export interface ReportedTransaction {
   /** The sum of all chargebacks; the gateway's documentation does not mention this value. */
   chargebackTotal: number | null;
   fields: GatewayFields;
+  card: CardDetails | null;
 }
 
 /** A cache: a notification is read when it is verified, and again when it is applied. */
@@ -98,6 +101,7 @@ function readFields(answer: Transaction): ReportedTransaction {
     refundTotal: parseMoney(answer.refund_amount),
     chargebackTotal: parseMoney(answer.chargeback_amount),
     fields: fieldsOf(answer),
+    card: cardOf(answer),
   };
 }
 

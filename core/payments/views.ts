@@ -10,10 +10,12 @@ import type {
 } from "../../db/payments/payments.ts";
 import type { RefundDetails } from "../../db/payments/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
-import { formatMoney } from "../money.ts";
+import { formatCents, formatMoney, minusFees } from "../money.ts";
+import { ownerShownTo } from "../records/read.ts";
 import { completePayment } from "../records/stored_payment.ts";
 import type { Service } from "../service.ts";
-import { isRefundableType } from "./paid_cohorts.ts";
+import { viewCard } from "./card.ts";
+import { isRefundableType, noRefundReason } from "./paid_cohorts.ts";
 import type {
   PaymentItemSchema,
   PaymentSchema,
@@ -74,6 +76,7 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     deeplink_url: payment.deeplink_url,
     qr_string: payment.qr_string,
     qr_url: payment.qr_url,
+    card: payment.card && viewCard(payment.card),
     transaction_time: timestamp(payment.transaction_time),
     settlement_time: timestamp(payment.settlement_time),
     expiry_time: timestamp(payment.expiry_time),
@@ -81,6 +84,8 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     chargeback_amount: chargeback === null ? null : formatMoney(chargeback),
     has_unknown_chargeback: chargeback === null,
     net_amount: formatMoney(netAmount(payment)),
+    fee_amount: null,
+    payout_amount: null,
     metadata: payment.metadata,
     custom_field1: payment.custom_field1,
     custom_field2: payment.custom_field2,
@@ -92,6 +97,7 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     subscription_id: payment.subscription_id,
     payment_page_url: null,
     allowed_actions: ownersActions(payment),
+    no_refund_reason: noRefundReason(payment),
     is_paid: isPaid(state),
     is_pending: isPending(state),
     is_failed: isFailed(state),
@@ -99,6 +105,15 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     created_at: isoTime(payment.created_at),
     updated_at: isoTime(payment.updated_at),
   };
+}
+
+/** The payment with the gateway's fee, if one is known, for callers who may read all payments. */
+export function viewWithFee(caller: Caller, payment: GatewayPayment): PaymentView {
+  const view = viewPayment(payment);
+  const { fee_cents } = payment;
+  if (fee_cents === null || fee_cents === undefined || !canReadAll(caller)) return view;
+  const payout_amount = minusFees(netAmount(payment), fee_cents);
+  return { ...view, fee_amount: formatCents(fee_cents), payout_amount };
 }
 
 /**
@@ -170,12 +185,11 @@ export function forCaller(
   return { ...payment, allowed_actions: [...allowed_actions, ...reviews] };
 }
 
-/** Only staff and viewers see whose payment it is. */
 export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): PaymentSummary {
   const status = payment.transaction_status;
   return {
     id: payment.id,
-    user_id: canReadAll(caller) ? payment.user_id : undefined,
+    ...ownerShownTo(caller, payment),
     order_id: payment.order_id,
     payment_type: payment.payment_type,
     gross_amount: formatMoney(payment.gross_amount),
@@ -205,13 +219,14 @@ export function viewRefund(refund: GatewayRefund): RefundView {
   };
 }
 
-/** `created_by` is for callers who may read the refunds of all users. */
+/** `created_by` and its name are for callers who may read the refunds of all users. */
 export function viewRefundDetails(caller: Caller, refund: RefundDetails): RefundDetailsView {
   return {
     ...viewRefund(refund),
     payment_id: refund.payment_id,
     order_id: refund.order_id,
     created_by: canReadAll(caller) ? refund.created_by : null,
+    created_by_name: canReadAll(caller) ? refund.created_by_name : null,
     updated_at: isoTime(refund.updated_at),
   };
 }

@@ -25,6 +25,14 @@ export function ownerFor(caller: Caller): OwnerFilter {
   return canReadAll(caller) ? null : caller.userId;
 }
 
+/** The member `user_id` of a response: only staff and viewers see whose record it is. */
+export function ownerShownTo(
+  caller: Caller,
+  { user_id }: Pick<GatewayRecord, "user_id">,
+): { user_id?: string | null } {
+  return canReadAll(caller) ? { user_id } : {};
+}
+
 /**
  * Whose records a list shows. A user sees only their own records. Staff and viewers see all
  * records, or those of the user in `userId`.

@@ -97,6 +97,12 @@ async function countChanged(
   }
 }
 
+/** Counts payments whose figures have changed without an entry in the history. */
+export async function recountPayments(sql: Sql, ids: string[]): Promise<void> {
+  await db.lockProgress(sql);
+  await countPayments(sql, ids);
+}
+
 async function countPayments(sql: Sql, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const deltas = { hourly: new Map<string, Delta>(), daily: new Map<string, Delta>() };
@@ -143,7 +149,10 @@ export function countsOf(payment: db.CountedPayment): db.PaymentCounts {
   if (captured_amount !== null) {
     created.paid = 1;
     created.payTime = payTimeRange((paidAt.getTime() - created_at.getTime()) / 1_000);
-    at(paidAt).gross += captured_amount;
+    const paid = at(paidAt);
+    paid.gross += captured_amount;
+    // Absent without a fee, so that payments without fees are not counted again.
+    if (payment.fee_cents) paid.feeCents = payment.fee_cents;
   }
   for (const { amount, created_at } of refundsOf(payment)) at(created_at).refunded += amount;
   for (const { amount, time } of chargebacksOf(payment)) at(time).chargedBack += amount;
@@ -226,6 +235,7 @@ function addHour(
   delta.gross_amount += sign * each.gross;
   delta.refund_amount += sign * each.refunded;
   delta.chargeback_amount += sign * each.chargedBack;
+  delta.fee_cents += sign * (each.feeCents ?? 0);
   if (each.payTime === null) return;
   const times = deltaOf(deltas, { ...counts, transaction_status: db.ALL_STATUSES }, start);
   times.paid_count += sign;
@@ -240,7 +250,7 @@ function deltaOf(deltas: Map<string, Delta>, counts: DeltaKey, time: number): De
   const delta = deltas.get(key) ?? {
     ...{ scope, start, payment_type, bank, transaction_status },
     ...{ created_count: 0, paid_count: 0 },
-    ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0 },
+    ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0, fee_cents: 0 },
     payTimes: new Map<number, number>(),
   };
   deltas.set(key, delta);

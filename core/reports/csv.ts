@@ -1,8 +1,20 @@
 /** Writes CSV (RFC 4180) that a spreadsheet can open without running anything in it. */
 
 import { stringify } from "csv-stringify/sync";
+import type { Cell, FileFormat } from "./file_format.ts";
 
-export type Cell = string | number | boolean | Date | null;
+/** With a byte order mark, Excel reads letters such as `é` correctly. */
+export function csvFormat({ hasByteOrderMark }: { hasByteOrderMark: boolean }): FileFormat {
+  const encoder = new TextEncoder();
+  return {
+    contentType: "text/csv; charset=utf-8; header=present",
+    extension: "csv",
+    async *write(columns, pages) {
+      yield encoder.encode((hasByteOrderMark ? "\uFEFF" : "") + writeCsv([columns]));
+      for await (const rows of pages) yield encoder.encode(writeCsv(rows));
+    },
+  };
+}
 
 /** Lines of a CSV file; each of them ends with CRLF. */
 export function writeCsv(rows: readonly (readonly Cell[])[]): string {

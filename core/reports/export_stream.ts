@@ -8,7 +8,7 @@ import { findEnded } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
 import type { Service } from "../service.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type Cell, writeCsv } from "./csv.ts";
+import type { FileFormat, Rows } from "./file_format.ts";
 
 /** How many rows are read at a time and held in memory. */
 export const EXPORT_PAGE = 500;
@@ -31,20 +31,23 @@ const DEFAULT_LIMITS: ExportLimits = { perCaller: 3, total: 20, stallMs: MAX_STA
 const RETRY_SECONDS = 10;
 
 export interface ExportPage<Cursor> {
-  rows: Cell[][];
+  rows: Rows;
   /** Null on the last page. */
   next: Cursor | null;
 }
 
 export interface ExportSource<Cursor> {
   columns: readonly string[];
-  hasByteOrderMark: boolean;
   readPage(after: Cursor | null): Promise<ExportPage<Cursor>>;
 }
 
 export interface Exports {
   /** Reads the first page before it returns, so that an invalid filter gets an error response. */
-  open<Cursor>(caller: Caller, source: ExportSource<Cursor>): Promise<ReadableStream<Uint8Array>>;
+  open<Cursor>(
+    caller: Caller,
+    source: ExportSource<Cursor>,
+    format: FileFormat,
+  ): Promise<ReadableStream<Uint8Array>>;
   /** Throws if the caller cannot open another export now. */
   admit(caller: Caller): void;
 }
@@ -74,7 +77,7 @@ export function createExports(
 
   return {
     admit,
-    async open(caller, source) {
+    async open(caller, source, format) {
       admit(caller);
       const id = Symbol();
       open.set(id, caller.userId);
@@ -88,7 +91,8 @@ export function createExports(
             return await source.readPage(after);
           },
         };
-        return streamPages(checked, first, { stallMs, log, onClosed: close });
+        const chunks = format.write(source.columns, readPages(checked, first));
+        return streamChunks(chunks, { stallMs, log, onClosed: close });
       } catch (error) {
         close();
         throw error;
@@ -109,13 +113,10 @@ interface StreamOptions {
   onClosed(): void;
 }
 
-function streamPages<Cursor>(
-  source: ExportSource<Cursor>,
-  first: ExportPage<Cursor>,
+function streamChunks(
+  chunks: AsyncGenerator<Uint8Array, void>,
   { stallMs, log, onClosed }: StreamOptions,
 ): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  const chunks = writePages(source, first);
   const endsAt = performance.now() + MAX_EXPORT_MS;
   let isEnded = false;
   let stalled: ReturnType<typeof setTimeout> | undefined;
@@ -124,6 +125,8 @@ function streamPages<Cursor>(
     isEnded = true;
     clearTimeout(stalled);
     onClosed();
+    // Ends what still writes the file.
+    chunks.return().catch(() => {});
   }
 
   /** Makes the server reset the connection, so the reader notices that the file is incomplete. */
@@ -155,7 +158,7 @@ function streamPages<Cursor>(
           end();
           controller.close();
         } else {
-          controller.enqueue(encoder.encode(value));
+          controller.enqueue(value);
           awaitReader(controller);
         }
       } catch (error) {
@@ -167,14 +170,13 @@ function streamPages<Cursor>(
   }, { highWaterMark: 0 });
 }
 
-async function* writePages<Cursor>(
-  { columns, hasByteOrderMark, readPage }: ExportSource<Cursor>,
+async function* readPages<Cursor>(
+  { readPage }: ExportSource<Cursor>,
   first: ExportPage<Cursor>,
-): AsyncGenerator<string, void> {
-  yield (hasByteOrderMark ? "\uFEFF" : "") + writeCsv([columns]);
+): AsyncGenerator<Rows, void> {
   for (let page = first;; page = await readPage(page.next)) {
     // A page can be empty although more pages follow.
-    if (page.rows.length > 0) yield writeCsv(page.rows);
+    if (page.rows.length > 0) yield page.rows;
     if (page.next === null) return;
   }
 }

@@ -6,10 +6,11 @@
 import { listOwners, listPaymentsByIds } from "../../db/reports/exports.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import { type PaymentView, type RefundDetailsView, viewPayment } from "../payments/views.ts";
+import type { CardView } from "../payments/card.ts";
+import { type PaymentView, type RefundDetailsView, viewWithFee } from "../payments/views.ts";
 import type { Service } from "../service.ts";
-import type { Cell } from "./csv.ts";
 import { EXPORT_PAGE, type ExportSource } from "./export_stream.ts";
+import type { Cell } from "./file_format.ts";
 import { type DifferenceFilter, type DifferenceView, listDifferences } from "./reconciliations.ts";
 
 /** Reads a page of a list. `after` is where the page begins; null: at the newest item. */
@@ -58,28 +59,86 @@ const PAYMENT_COLUMNS = [
   "subscription_id",
   "created_at",
   "updated_at",
+  "fee_amount",
+  "payout_amount",
 ] as const satisfies (keyof PaymentView)[];
 
-/** Not part of the API's view. Statistics count the amount of a payment at this time. */
+/** Columns of the card, by the member that they show. */
+const CARD_COLUMNS = {
+  card_number: "masked_number",
+  card_brand: "brand",
+  card_approval_code: "approval_code",
+  card_three_d_secure: "three_d_secure",
+} as const satisfies Record<string, keyof CardView>;
+
+/** Not part of the API's view. */
 const PAID_AT = "paid_at";
 
+/** A payment with what is only in exports. */
+export interface ExportedPayment extends PaymentView {
+  user_id: string | null;
+  /** Statistics count the amount of a payment at this time. */
+  paid_at: Date | null;
+}
+
 /** The list returns summaries, so each page is read again by its ids. */
+export function readWholePayments<Cursor>(
+  { database }: Pick<Service, "database">,
+  caller: Caller,
+  readList: ReadList<{ id: string }, Cursor>,
+): ReadList<ExportedPayment, Cursor> {
+  return async (after) => {
+    const { items, next } = await readList(after);
+    const ids = items.map(({ id }) => id);
+    const payments = await database.query((sql) => listPaymentsByIds(sql, ids), "read export");
+    const whole = payments.map((payment) => {
+      const { user_id, paid_at } = payment;
+      return { ...viewWithFee(caller, payment), user_id, paid_at };
+    });
+    return { items: whole, next };
+  };
+}
+
 export function exportPayments<Cursor>(
   { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<{ id: string }, Cursor>,
-): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
+): ExportSource<Cursor> {
+  const readWhole = readWholePayments({ database }, caller, readList);
   return {
-    columns: withOwner<string>(caller, [...PAYMENT_COLUMNS, PAID_AT], "user_id"),
+    columns: withOwner<string>(
+      caller,
+      [...PAYMENT_COLUMNS, PAID_AT, ...Object.keys(CARD_COLUMNS)],
+      "user_id",
+    ),
     async readPage(after) {
-      const { items, next } = await readList(after);
-      const ids = items.map(({ id }) => id);
-      const payments = await database.query((sql) => listPaymentsByIds(sql, ids), "read export");
-      const rows = payments.map((payment) => {
-        const cells = [...cellsOf(viewPayment(payment), PAYMENT_COLUMNS), payment.paid_at];
+      const { items, next } = await readWhole(after);
+      const rows = items.map((payment) => {
+        const card = Object.values(CARD_COLUMNS).map((name) => payment.card?.[name] ?? null);
+        const cells = [...cellsOf(payment, PAYMENT_COLUMNS), payment[PAID_AT], ...card];
         return withOwner(caller, cells, payment.user_id);
       });
       return { rows, next };
+    },
+  };
+}
+
+/** A column of a file for people. */
+export interface FileColumn<Item> {
+  name: string;
+  valueOf(item: Item): Cell;
+}
+
+/** Exports the items of a list with these columns. */
+export function exportColumns<Item, Cursor>(
+  readList: ReadList<Item, Cursor>,
+  columns: readonly FileColumn<Item>[],
+): ExportSource<Cursor> {
+  return {
+    columns: columns.map(({ name }) => name),
+    async readPage(after) {
+      const { items, next } = await readList(after);
+      return { rows: items.map((item) => columns.map(({ valueOf }) => valueOf(item))), next };
     },
   };
 }
@@ -103,7 +162,7 @@ export function exportRefunds<Cursor>(
   { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<RefundDetailsView, Cursor>,
-): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
+): ExportSource<Cursor> {
   return exportViews({ database }, caller, readList, { table: "refunds", columns: REFUND_COLUMNS });
 }
 
@@ -135,7 +194,7 @@ export function exportInvoices<Cursor>(
   { database }: Pick<Service, "database">,
   caller: Caller,
   readList: ReadList<InvoiceView, Cursor>,
-): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
+): ExportSource<Cursor> {
   return exportViews({ database }, caller, readList, {
     table: "invoices",
     columns: INVOICE_COLUMNS,
@@ -159,21 +218,26 @@ const DIFFERENCE_COLUMNS = [
   "resolved_by",
 ] as const satisfies (keyof DifferenceView)[];
 
-export function exportDifferences(
+export function readDifferences(
   service: Service,
   caller: Caller,
   id: string,
   filter: Pick<DifferenceFilter, "result" | "isResolved">,
-): Omit<ExportSource<number>, "hasByteOrderMark"> {
-  return {
-    columns: DIFFERENCE_COLUMNS,
-    async readPage(after) {
-      const page = { ...filter, after, limit: EXPORT_PAGE };
-      const { differences, next } = await listDifferences(service, caller, id, page);
-      const rows = differences.map((each) => cellsOf(each, DIFFERENCE_COLUMNS));
-      return { rows, next: next === null ? null : Number(next) };
-    },
+): ReadList<DifferenceView, number> {
+  return async (after) => {
+    const page = { ...filter, after, limit: EXPORT_PAGE };
+    const { differences, next } = await listDifferences(service, caller, id, page);
+    return { items: differences, next: next === null ? null : Number(next) };
   };
+}
+
+export function exportDifferences(
+  readList: ReadList<DifferenceView, number>,
+): ExportSource<number> {
+  return exportColumns(
+    readList,
+    DIFFERENCE_COLUMNS.map((name) => ({ name, valueOf: (each) => cellOf(each, name) })),
+  );
 }
 
 /** Exports the items of a list, with their owners, which the list does not return. */
@@ -182,7 +246,7 @@ function exportViews<View extends { id: string }, Cursor>(
   caller: Caller,
   readList: ReadList<View, Cursor>,
   { table, columns }: { table: "refunds" | "invoices"; columns: readonly (keyof View & string)[] },
-): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
+): ExportSource<Cursor> {
   return {
     columns: withOwner<string>(caller, columns, "user_id"),
     async readPage(after) {
@@ -204,14 +268,16 @@ function withOwner<T>(caller: Caller, cells: readonly T[], owner: T): T[] {
   return canReadAll(caller) ? [...cells, owner] : [...cells];
 }
 
-/** Amounts have no decimals, because some spreadsheets read the point as a thousands separator. */
 function cellsOf<View>(view: View, columns: readonly (keyof View)[]): Cell[] {
-  return columns.map((name) => {
-    const value = view[name];
-    if (typeof value === "string" && String(name).endsWith("amount")) {
-      return value.replace(/\.00$/, "");
-    }
-    if (value === null || typeof value !== "object") return value as Cell;
-    return JSON.stringify(value);
-  });
+  return columns.map((name) => cellOf(view, name));
+}
+
+/** Amounts have no decimals, because some spreadsheets read the point as a thousands separator. */
+function cellOf<View>(view: View, name: keyof View): Cell {
+  const value = view[name];
+  if (typeof value === "string" && String(name).endsWith("amount")) {
+    return value.replace(/\.00$/, "");
+  }
+  if (value === null || typeof value !== "object") return value as Cell;
+  return JSON.stringify(value);
 }

@@ -21,6 +21,7 @@ import { newJob } from "../records/new_job.ts";
 import { checkPaymentJob } from "../payments/payment_record.ts";
 import type { Service } from "../service.ts";
 import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
+import { storeFees } from "./fees.ts";
 
 export const RECONCILE = "reconcile";
 
@@ -144,6 +145,7 @@ async function compareLines(run: Run): Promise<boolean> {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
       await lines.insertReported(sql, id, compared);
+      await storeFees(sql, compared);
       const results = { ...run.summary.results };
       for (const { result } of compared) results[result] = (results[result] ?? 0) + 1;
       await storeProgress(run, sql, { ...run.summary, results }, batch.at(-1)!.line);

@@ -11,7 +11,7 @@ import * as db from "../../db/reports/reconciliations.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
-import { formatMoney } from "../money.ts";
+import { formatCents, formatMoney } from "../money.ts";
 import { readPage } from "../lists/page.ts";
 import type { Service } from "../service.ts";
 import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
@@ -242,11 +242,6 @@ function viewSummary(reconciliation: db.ListedReconciliation) {
     created_at: reconciliation.created_at.toISOString(),
     finished_at: reconciliation.finished_at?.toISOString() ?? null,
   };
-}
-
-function formatCents(cents: number): string {
-  const digits = String(Math.abs(cents)).padStart(3, "0");
-  return `${cents < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 async function findOrThrow({ database }: Service, id: string): Promise<db.Reconciliation> {

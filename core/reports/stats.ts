@@ -6,12 +6,13 @@ import {
   readStats,
   type StatsGroup,
   type StatsPart,
+  type StatsRow,
   type StatsTable,
 } from "../../db/reports/stats.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../time/clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
-import { formatMoney } from "../money.ts";
+import { formatCents, formatMoney, minusFees } from "../money.ts";
 import { ownerFor } from "../records/read.ts";
 import { startOfJakartaDay } from "./count_payments.ts";
 import { medianSeconds } from "./pay_times.ts";
@@ -81,10 +82,16 @@ export async function readPaymentStats(
       gross_amount: formatMoney(row.gross_amount),
       refund_amount: formatMoney(row.refund_amount),
       chargeback_amount: formatMoney(row.chargeback_amount),
-      net_amount: formatMoney(row.gross_amount - row.refund_amount - row.chargeback_amount),
+      net_amount: formatMoney(netOf(row)),
+      fee_amount: canReadAll(caller) ? formatCents(row.fee_cents) : null,
+      payout_amount: canReadAll(caller) ? minusFees(netOf(row), row.fee_cents) : null,
       median_seconds_to_pay: row.pay_times && medianSeconds(row.pay_times),
     })),
   };
+}
+
+function netOf({ gross_amount, refund_amount, chargeback_amount }: StatsRow): number {
+  return gross_amount - refund_amount - chargeback_amount;
 }
 
 /** Up to when changes are counted; null until all payments are counted. For staff and viewers. */

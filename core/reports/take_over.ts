@@ -27,6 +27,7 @@ import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
+import { storeFees } from "./fees.ts";
 import {
   findDifference,
   type MarkedDifference,
@@ -90,8 +91,11 @@ async function takeOver(
   };
   return await database.transaction(async (sql) => {
     const isChanged = await lines.markDifference(sql, id, line.line, resolution);
-    if (isChanged) await lines.insertReported(sql, id, [{ ...line, ...outcome, refund_id }]);
-    return isChanged;
+    if (!isChanged) return false;
+    const taken = [{ ...line, ...outcome, refund_id }];
+    await lines.insertReported(sql, id, taken);
+    await storeFees(sql, taken);
+    return true;
   }, "mark difference");
 }
 

@@ -1,8 +1,7 @@
 /** `readTimeline`: what happened to a payment, an invoice or a subscription, in order. */
 
 import type { GatewayNotification } from "../../db/payments/notifications.ts";
-import type { GatewayRefund } from "../../db/payments/payments.ts";
-import type { History, Resource } from "../../db/records/records.ts";
+import type { Resource } from "../../db/records/records.ts";
 import {
   listEventsOf,
   listLinkedPayments,
@@ -12,6 +11,8 @@ import {
   type TimelineDelivery,
   type TimelineEvent,
   type TimelinePayment,
+  type TimelineRefund,
+  type TimelineTransition,
 } from "../../db/reports/timelines.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { EventName } from "../events/names.ts";
@@ -52,6 +53,8 @@ interface TransitionView {
   source: string;
   /** Only for staff and viewers; otherwise null. */
   actor: string | null;
+  /** The name of the API key or JWT of the actor; null also if no caller caused it. */
+  actor_name: string | null;
 }
 
 interface NotificationView {
@@ -70,6 +73,8 @@ interface EventView {
 
 interface DeliveryView {
   endpoint_id: string | null;
+  /** The host of the endpoint's address. */
+  endpoint_host: string | null;
   status: TimelineDelivery["status"];
   attempts: number;
   status_code: number | null;
@@ -88,6 +93,12 @@ export interface TimelineView {
   entries: TimelineEntry[];
 }
 
+/** A timeline, and the payments that its entries are about. */
+export interface TimelineAndPayments {
+  timeline: TimelineView;
+  payments: TimelinePayment[];
+}
+
 export async function readTimeline(
   service: Service,
   caller: Caller,
@@ -95,6 +106,16 @@ export async function readTimeline(
   id: string,
   limits = LIMITS,
 ): Promise<TimelineView> {
+  return (await readTimelineAndPayments(service, caller, resource, id, limits)).timeline;
+}
+
+export async function readTimelineAndPayments(
+  service: Service,
+  caller: Caller,
+  resource: Resource,
+  id: string,
+  limits = LIMITS,
+): Promise<TimelineAndPayments> {
   const { database } = service;
   const payments = await findPayments(service, caller, resource, id, limits.payments + 1);
   const included = payments.slice(0, limits.payments);
@@ -122,18 +143,21 @@ export async function readTimeline(
     ...lastInOrder(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
     ...lastInOrder(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
   ];
-  return {
+  const timeline = {
     resource,
     id,
     is_complete: payments.length <= limits.payments &&
       all.every((rows) => rows.length <= limits.entries),
     entries: entries.sort(compareEntries),
   };
+  return { timeline, payments: included };
 
   function lastInOrder<Row>(rows: Row[]): Row[] {
     return rows.slice(0, limits.entries).reverse();
   }
 }
+
+export type { TimelinePayment };
 
 /** The payments in the timeline, newest first. Throws `not_found` for a record of another user. */
 async function findPayments(
@@ -158,10 +182,14 @@ type PaymentOf = (recordId: string | null) => string | null;
 
 const NO_DETAILS = { transition: null, refund: null, notification: null, event: null };
 
-function transitionEntry(entry: History, paymentOf: PaymentOf, canSeeAll: boolean): TimelineEntry {
+function transitionEntry(
+  entry: TimelineTransition,
+  paymentOf: PaymentOf,
+  canSeeAll: boolean,
+): TimelineEntry {
   const { from_status, to_status, fraud_status, source } = entry;
-  const actor = canSeeAll ? entry.actor : null;
-  const transition = { from_status, to_status, fraud_status, source, actor };
+  const { actor, actor_name } = canSeeAll ? entry : { actor: null, actor_name: null };
+  const transition = { from_status, to_status, fraud_status, source, actor, actor_name };
   return {
     at: entry.created_at.toISOString(),
     type: "transition",
@@ -171,7 +199,7 @@ function transitionEntry(entry: History, paymentOf: PaymentOf, canSeeAll: boolea
   };
 }
 
-function refundEntry(refund: GatewayRefund, order_id: string, caller: Caller): TimelineEntry {
+function refundEntry(refund: TimelineRefund, order_id: string, caller: Caller): TimelineEntry {
   return {
     at: refund.created_at.toISOString(),
     type: "refund",
@@ -221,6 +249,7 @@ function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, canSeeAll: boole
 function viewDelivery(delivery: TimelineDelivery, canSeeAll: boolean): DeliveryView {
   return {
     endpoint_id: canSeeAll ? delivery.endpoint_id : null,
+    endpoint_host: canSeeAll ? new URL(delivery.url).host : null,
     status: delivery.status,
     attempts: delivery.attempts,
     status_code: canSeeAll ? delivery.status_code : null,

@@ -7,7 +7,7 @@ import {
 import type { Caller } from "../auth/caller.ts";
 import { checkCursor } from "../lists/filters.ts";
 import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
-import { findOwn, ownerOfList } from "../records/read.ts";
+import { findOwn, ownerOfList, ownerShownTo } from "../records/read.ts";
 import type { Service } from "../service.ts";
 import { subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
@@ -16,9 +16,13 @@ export async function readSubscription(
   service: Service,
   caller: Caller,
   id: string,
-): Promise<SubscriptionView> {
-  return viewSubscription(await findOwn(service, subscriptionKind, caller, id));
+): Promise<ReadSubscription> {
+  const subscription = await findOwn(service, subscriptionKind, caller, id);
+  return { ...viewSubscription(subscription), ...ownerShownTo(caller, subscription) };
 }
+
+/** With `user_id` for staff and viewers. */
+export type ReadSubscription = SubscriptionView & { user_id?: string | null };
 
 /** A missing member matches any value. */
 export interface SubscriptionFilter extends SubscriptionConditions {
@@ -28,7 +32,7 @@ export interface SubscriptionFilter extends SubscriptionConditions {
 
 export interface SubscriptionPage {
   /** Fewer than the limit, or none, if few match; there can still be a next page. */
-  subscriptions: SubscriptionView[];
+  subscriptions: ReadSubscription[];
   /** To be passed as `after`; null on the last page. */
   next: WalkCursor | null;
 }
@@ -45,5 +49,9 @@ export async function listSubscriptions(
     limit,
     (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list subscriptions"),
   );
-  return { subscriptions: rows.map(viewSubscription), next };
+  const subscriptions = rows.map((row) => ({
+    ...viewSubscription(row),
+    ...ownerShownTo(caller, row),
+  }));
+  return { subscriptions, next };
 }

@@ -1,7 +1,7 @@
 /** Schemas of subscriptions in responses. */
 
 import { z } from "@hono/zod-openapi";
-import { id, money, nullableText, timestamp } from "../fields/response.ts";
+import { id, money, nullableText, owner, timestamp } from "../fields/response.ts";
 import { SUBSCRIPTION_STATUSES } from "./states.ts";
 import { INTERVAL_UNITS } from "./subscription_input.ts";
 
@@ -23,6 +23,7 @@ export const SubscriptionStatusSchema = z.enum(SUBSCRIPTION_STATUSES).openapi(
 
 export const SubscriptionSchema = z.object({
   id,
+  user_id: owner("subscription"),
   gateway_subscription_id: nullableText.openapi({
     description: "The gateway's id for the subscription; null until the gateway responds.",
     example: "d98a63b8-97e4-4059-825f-0f62340407e9",
@@ -79,8 +80,8 @@ export const SubscriptionSchema = z.object({
 }).openapi("Subscription", {
   description:
     "A recurring charge that the gateway makes each cycle. Each charge is a payment with the " +
-    "subscription's id as `subscription_id`. Every field is always present; fields without a " +
-    "value are null.",
+    "subscription's id as `subscription_id`. Every field except `user_id` is always present; " +
+    "fields without a value are null.",
 });
 
 export const SubscriptionStatusCheckSchema = z.object({

@@ -14,7 +14,13 @@ import {
   time,
   wholeNumber,
 } from "../fields/input.ts";
+import {
+  GATEWAY_SUBSCRIPTION,
+  GATEWAY_SUBSCRIPTION_UPDATE,
+  rejectGatewayFields,
+} from "../fields/gateway_fields.ts";
 import { MetadataSchema } from "../fields/metadata.ts";
+import { describeUnknownType } from "../payments/payment_types.ts";
 
 /** In bytes of JSON. The gateway accepts 1,024, and the service adds `subscription_ref`. */
 const MAX_METADATA = 900;
@@ -121,13 +127,17 @@ const GopaySubscription = object({
 }).openapi("GopaySubscriptionRequest", { description: "Charges a linked GoPay account." });
 
 export const SubscriptionInputSchema = omitNulls(
-  z.discriminatedUnion("payment_type", [CardSubscription, GopaySubscription], {
-    error({ code, input }) {
-      if (code !== "invalid_union") return "must be an object";
-      const { payment_type } = input as { payment_type?: unknown };
-      return payment_type === undefined ? "is required" : "must be one of credit_card, gopay";
-    },
-  }),
+  rejectGatewayFields(
+    z.discriminatedUnion("payment_type", [CardSubscription, GopaySubscription], {
+      error({ code, input }) {
+        if (code !== "invalid_union") return "must be an object";
+        const { payment_type } = input as { payment_type?: unknown };
+        if (payment_type === undefined) return "is required";
+        return describeUnknownType(payment_type, SUBSCRIPTION_TYPES);
+      },
+    }),
+    GATEWAY_SUBSCRIPTION,
+  ),
 ).openapi("SubscriptionRequest", {
   description: "The subscription to create; `payment_type` determines which fields it has.",
 });
@@ -136,22 +146,25 @@ export type SubscriptionInput = z.output<typeof SubscriptionInputSchema>;
 
 export type RetrySchedule = z.output<typeof RetryScheduleSchema>;
 
-export const SubscriptionUpdateSchema = omitNulls(object({
-  token: commonFields.token.openapi({
-    description: "Token of a saved card (`saved_token_id`) or a linked GoPay account: the " +
-      "current one, or a new one that replaces it. The gateway requires it with every change. It " +
-      "is never stored.",
+export const SubscriptionUpdateSchema = omitNulls(rejectGatewayFields(
+  object({
+    token: commonFields.token.openapi({
+      description: "Token of a saved card (`saved_token_id`) or a linked GoPay account: the " +
+        "current one, or a new one that replaces it. The gateway requires it with every change. It " +
+        "is never stored.",
+    }),
+    name: commonFields.name.optional(),
+    amount: commonFields.amount.optional(),
+    interval: commonFields.interval.optional().openapi({
+      description:
+        "New length of a cycle, in `interval_unit` (the unit cannot be changed). The next cycle " +
+        "still starts at `next_execution_at`, and is the first one with the new length.",
+    }),
+    retry_schedule: RetryScheduleSchema.optional(),
+    gopay_account_id: accountId.optional(),
   }),
-  name: commonFields.name.optional(),
-  amount: commonFields.amount.optional(),
-  interval: commonFields.interval.optional().openapi({
-    description:
-      "New length of a cycle, in `interval_unit` (the unit cannot be changed). The next cycle " +
-      "still starts at `next_execution_at`, and is the first one with the new length.",
-  }),
-  retry_schedule: RetryScheduleSchema.optional(),
-  gopay_account_id: accountId.optional(),
-})).openapi("SubscriptionUpdate", {
+  GATEWAY_SUBSCRIPTION_UPDATE,
+)).openapi("SubscriptionUpdate", {
   description: "The fields to change; omitted fields stay as they are. `token` is always required.",
 });
 

@@ -65,6 +65,19 @@ export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | nu
   return row ?? null;
 }
 
+/**
+ * The name of the actor in a column: the name of the API key, or its user if it has no name; the
+ * subject of a JWT. Null for actors that are not callers, such as tasks.
+ */
+export function actorNameSql(sql: Sql, column: string) {
+  const actor = sql(column);
+  return sql`case
+    when starts_with(${actor}, 'jwt:') then substr(${actor}, 5)
+    when starts_with(${actor}, 'api_key:') then (
+      select coalesce(name, user_id) from gateway.api_keys where prefix = substr(${actor}, 9))
+  end`;
+}
+
 /** Finds a key by its hash without recording its use. */
 export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`

@@ -4,6 +4,7 @@ import { MAX, NIL } from "uuid";
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "../records/columns.ts";
 import type { Sql } from "../connection/database.ts";
 import {
+  customerRange,
   idRange,
   type IndexRange,
   type ListBounds,
@@ -161,6 +162,7 @@ export interface InvoiceConditions {
   /** One of these. */
   status?: readonly string[];
   customer_email?: string;
+  customer_phone?: string;
   invoice_number?: string;
   order_id?: string;
 }
@@ -193,7 +195,7 @@ export async function listInvoices(
 }
 
 /** Filters that find few invoices and have their own index. The most selective come first. */
-const LOOKUPS = ["invoice_number", "order_id", "customer_email"] as const;
+const LOOKUPS = ["invoice_number", "order_id", "customer_email", "customer_phone"] as const;
 
 /** Whether the list is sorted by due date: it has a filter by due date, and none of `LOOKUPS`. */
 export function isByDueDate(
@@ -207,10 +209,8 @@ function chooseWalk(sql: Sql, filter: InvoiceFilter): Walk {
   const { owner, status } = filter;
   const range = (prefix: IndexRange["prefix"]) => idRange("invoices", prefix, filter);
   const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
-  if (lookup === "customer_email") {
-    const key = sql`gateway.email_key(${filter.customer_email!})`;
-    const byEmail = range([["gateway.email_key(customer_email)", key]]);
-    return rangeWalk(sql, { ...byEmail, condition: sql`customer_email is not null` }, true);
+  if (lookup === "customer_email" || lookup === "customer_phone") {
+    return rangeWalk(sql, customerRange(sql, "invoices", filter, lookup), true);
   }
   if (lookup) return rangeWalk(sql, range([[lookup, sql`${filter[lookup]!}::text`]]), true);
   if (isByDueDate(filter)) {
@@ -240,6 +240,8 @@ function conditionsOf(sql: Sql, filter: InvoiceFilter) {
       and (${value("order_id")}::text is null or record.order_id = ${value("order_id")})
       and (${value("customer_email")}::text is null
         or gateway.email_key(record.customer_email) = gateway.email_key(${value("customer_email")}))
+      and (${value("customer_phone")}::text is null
+        or gateway.phone_key(record.customer_phone) = gateway.phone_key(${value("customer_phone")}))
       and (${value("dueFrom")}::timestamptz is null or record.due_at >= ${value("dueFrom")})
       and (${value("dueTo")}::timestamptz is null or record.due_at < ${value("dueTo")})`;
 }

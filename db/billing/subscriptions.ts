@@ -3,6 +3,7 @@
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "../records/columns.ts";
 import type { Sql } from "../connection/database.ts";
 import {
+  customerRange,
   idRange,
   type IndexRange,
   type ListBounds,
@@ -142,6 +143,8 @@ export interface SubscriptionConditions {
   status?: readonly string[];
   name?: string;
   payment_type?: string;
+  customer_email?: string;
+  customer_phone?: string;
 }
 
 export interface SubscriptionFilter extends SubscriptionConditions, ListBounds {
@@ -155,6 +158,7 @@ export async function listSubscriptions(
   filter: SubscriptionFilter,
 ): Promise<WalkedPage<GatewaySubscription>> {
   const { owner, name = null, payment_type = null, limit } = filter;
+  const { customer_email = null, customer_phone = null } = filter;
   const status = filter.status ? sql.array([...filter.status]) : null;
   return await readWalk(sql, chooseWalk(sql, filter), {
     table: "subscriptions",
@@ -163,7 +167,11 @@ export async function listSubscriptions(
       (${owner}::text is null or record.user_id = ${owner})
       and (${status}::text[] is null or record.status = any(${status}))
       and (${name}::text is null or record.name = ${name})
-      and (${payment_type}::text is null or record.payment_type = ${payment_type})`,
+      and (${payment_type}::text is null or record.payment_type = ${payment_type})
+      and (${customer_email}::text is null
+        or gateway.email_key(record.customer_email) = gateway.email_key(${customer_email}))
+      and (${customer_phone}::text is null
+        or gateway.phone_key(record.customer_phone) = gateway.phone_key(${customer_phone}))`,
     limit,
   });
 }
@@ -172,6 +180,8 @@ function chooseWalk(sql: Sql, filter: SubscriptionFilter): Walk {
   const { owner, status, name, payment_type } = filter;
   const range = (prefix: IndexRange["prefix"]) => idRange("subscriptions", prefix, filter);
   if (name !== undefined) return rangeWalk(sql, range([["name", sql`${name}::text`]]), true);
+  const customer = (["customer_email", "customer_phone"] as const).find((each) => filter[each]);
+  if (customer) return rangeWalk(sql, customerRange(sql, "subscriptions", filter, customer), true);
   const ownersPrefix = ownerPrefix(sql, owner);
   if (status) {
     const byStatus = range([...ownersPrefix, ["status", sql`state.status`]]);

@@ -17,6 +17,7 @@ import {
   parseIndexBuild,
   splitStatements,
 } from "./index_builds.ts";
+import { buildTrigramIndex, needsTrigramIndex } from "./trigram_index.ts";
 
 export interface Migration {
   /** The file name without its extension, such as `0001_api_keys`. */
@@ -81,6 +82,12 @@ export async function migrate(
       applied.push(migration.name);
       progress.onApplied(migration.name);
     }
+    if (await needsTrigramIndex(sql)) {
+      await underLock(sql, (connection) => {
+        progress.onStep("search", "building the index of parts of texts");
+        return buildTrigramIndex(connection);
+      });
+    }
     return applied;
   } finally {
     await sql.end({ timeout: 5 });
@@ -93,17 +100,26 @@ async function applyUnderLock(
   migration: Migration,
   progress: MigrationProgress,
 ): Promise<boolean> {
+  progress.onStep(migration.name, "waiting for another process that migrates this database");
+  return await underLock(sql, (connection) => {
+    progress.onStep(migration.name, "applying statements");
+    return applyOnce(connection, migration, progress);
+  });
+}
+
+async function underLock<T>(
+  sql: postgres.Sql,
+  change: (connection: Sql) => Promise<T>,
+): Promise<T> {
   // One connection, because it holds the lock. If the connection is lost, so is the lock.
   const connection = await sql.reserve();
   try {
     // Building an index of a large table takes long, and no request waits for it.
     await connection`set statement_timeout = 0`;
-    progress.onStep(migration.name, "waiting for another process that migrates this database");
     await takeSessionLock(connection);
-    progress.onStep(migration.name, "applying statements");
-    const isNew = await applyOnce(connection, migration, progress);
+    const result = await change(connection);
     await connection`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
-    return isNew;
+    return result;
   } finally {
     connection.release();
   }

@@ -23,6 +23,16 @@ export const PAYMENT_STATUSES = [
 
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
+/** What the gateway says about a card; null: it did not say. */
+export interface CardDetails {
+  masked_number: string | null;
+  /** The bank's code of the authorization. */
+  approval_code: string | null;
+  /** The result of 3-D Secure, as the card scheme writes it. */
+  eci: string | null;
+  three_ds_version: string | null;
+}
+
 /**
  * To add a column: write a migration and add a line here. The row type, the statements and the
  * defaults of a new payment derive from that line. If the API shows the column, also add a field to
@@ -66,6 +76,7 @@ export const PAYMENT_COLUMNS = {
   deeplink_url: mutable<string | null>(null),
   qr_string: mutable<string | null>(null),
   qr_url: mutable<string | null>(null),
+  card: mutable<CardDetails | null>(null),
   transaction_time: mutable<Date | null>(null),
   settlement_time: mutable<Date | null>(null),
   expiry_time: mutable<Date | null>(null),
@@ -101,6 +112,8 @@ export interface GatewayPayment extends RowOf<typeof PAYMENT_COLUMNS> {
   items: GatewayPaymentItem[];
   /** Oldest first. */
   refunds: GatewayRefund[];
+  /** The sum of the known fees of the gateway; null: none is known; absent: not read. */
+  fee_cents?: number | null;
 }
 
 export const PAYMENT_ITEM_COLUMNS = {

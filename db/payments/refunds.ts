@@ -2,6 +2,7 @@
 
 import type postgres from "postgres";
 import { MAX, NIL } from "uuid";
+import { actorNameSql } from "../access/api_keys.ts";
 import type { Sql } from "../connection/database.ts";
 import { paymentOf } from "./statements.ts";
 import type { GatewayRefund, RefundStatus } from "./payments.ts";
@@ -10,6 +11,8 @@ import type { OwnerFilter } from "../records/records.ts";
 export interface RefundDetails extends GatewayRefund {
   /** The order id of the payment. */
   order_id: string;
+  /** The name of the actor; null: it was not requested here. */
+  created_by_name: string | null;
 }
 
 /** Null: any value. */
@@ -54,7 +57,8 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
         and (id < ${firstId ?? NIL}::uuid or (true ${matches(sql, filter)}))
       order by ${ownerOrder} id desc limit ${limit}
     )
-    select refund.*, payment.order_id from refund cross join lateral ${paymentOf(sql, "refund")}
+    select refund.*, ${actorNameSql(sql, "refund.created_by")} as created_by_name, payment.order_id
+    from refund cross join lateral ${paymentOf(sql, "refund")}
     where refund.id >= ${firstId ?? NIL}::uuid
     order by refund.id desc`;
 }
@@ -76,13 +80,26 @@ function matches(sql: Sql, filter: RefundFilter) {
         ${when(maxAmount !== null, () => sql`and amount <= ${maxAmount}`)}`;
 }
 
+/** The newest refunds of these payments. */
+export async function listRefundsOfPayments(
+  sql: Sql,
+  paymentIds: string[],
+  limit: number,
+): Promise<RefundDetails[]> {
+  return await sql<RefundDetails[]>`
+    select refund.*, ${actorNameSql(sql, "refund.created_by")} as created_by_name, payment.order_id
+    from gateway.refunds refund cross join lateral ${paymentOf(sql, "refund")}
+    where refund.payment_id = any(${paymentIds}::uuid[])
+    order by refund.id desc limit ${limit}`;
+}
+
 export async function findRefund(
   sql: Sql,
   id: string,
   owner: OwnerFilter,
 ): Promise<RefundDetails | null> {
   const [refund] = await sql<[RefundDetails?]>`
-    select refund.*, payment.order_id
+    select refund.*, ${actorNameSql(sql, "refund.created_by")} as created_by_name, payment.order_id
     from gateway.refunds refund cross join lateral (
       select * from gateway.payments where id = refund.payment_id limit 1
     ) payment

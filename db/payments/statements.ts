@@ -17,6 +17,10 @@ const WHOLE_PAYMENT = `payment.*,
       coalesce((select json_agg(refund order by (refund.created_at, refund.id))
         from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds`;
 
+/** Only for readers of the payment; other statements do not need it. */
+const FEE = `(select sum(fee_cents)::bigint from gateway.payment_fees
+      where payment_id = payment.id) as fee_cents`;
+
 /** Changes the row in place: copying its 50 columns would take longer than reading them. */
 function parsePayment(row: GatewayPayment): GatewayPayment {
   row.refunds = row.refunds.map(parseRefund);
@@ -61,7 +65,8 @@ async function findPayments(
 ): Promise<(GatewayPayment | null)[]> {
   const statement = new Statement();
   const ids = statement.ids(wanted.map(({ id }) => id));
-  const text = `select ${WHOLE_PAYMENT} from gateway.payments payment where id = any(${ids})`;
+  const text = `select ${WHOLE_PAYMENT}, ${FEE} from gateway.payments payment
+    where id = any(${ids})`;
   const rows = await statement.run<GatewayPayment>(sql, text);
   const byId = new Map(rows.map((row) => [row.id, parsePayment(row)]));
   return wanted.map(({ id, owner }) => {

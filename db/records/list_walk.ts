@@ -187,6 +187,19 @@ export function idRange(
   return { table, idColumn: "id", timeColumn: null, prefix, condition: null, ...idBounds(bounds) };
 }
 
+/** The range of an index of the keys of email addresses or phone numbers. */
+export function customerRange(
+  sql: Sql,
+  table: string,
+  filter: ListBounds & { customer_email?: string; customer_phone?: string },
+  name: "customer_email" | "customer_phone",
+): IndexRange {
+  const key = name === "customer_email" ? "gateway.email_key" : "gateway.phone_key";
+  const value = sql`${sql.unsafe(key)}(${filter[name]!}::text)`;
+  const range = idRange(table, [[`${key}(${name})`, value]], filter);
+  return { ...range, condition: sql`${sql.unsafe(name)} is not null` };
+}
+
 /** The bounds of a range that is sorted by time; `from` is inclusive, `to` is exclusive. */
 export function timeBounds(
   after: WalkCursor | null,

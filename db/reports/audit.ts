@@ -1,6 +1,7 @@
 /** The audit trail: what callers changed, tried to change, or exported. */
 
 import { NIL } from "uuid";
+import { actorNameSql } from "../access/api_keys.ts";
 import type { Batched } from "../records/batched.ts";
 import { columnNames, fixed, type RowOf, typesOf } from "../records/columns.ts";
 import type { Sql } from "../connection/database.ts";
@@ -41,6 +42,11 @@ const TYPES = typesOf(AUDIT_COLUMNS, {
   timestamptz: ["created_at"],
 });
 
+/** An entry with the name of its actor; null: the key of the actor is unknown. */
+export interface NamedAuditEntry extends AuditEntry {
+  actor_name: string | null;
+}
+
 export const auditInserts: Batched<AuditEntry, void> = {
   name: "insert audit entry",
   conflictKeys: () => [],
@@ -78,7 +84,7 @@ export interface AuditFilter {
  * Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. Entries
  * before `first` match, and are left out after the limit, so that the limit ends the scan.
  */
-export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<AuditEntry[]> {
+export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<NamedAuditEntry[]> {
   const { actor, resourceId, action = null, outcome, first, end, limit } = filter;
   const [column, value] = actor !== null
     ? ["actor", actor]
@@ -90,8 +96,8 @@ export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<A
   const [name, prefix, order] = value === null
     ? [sql``, sql``, sql``]
     : [sql`${sql(column!)},`, sql`${value}::text,`, sql`${sql(column!)} desc,`];
-  return await sql<AuditEntry[]>`
-    select * from (
+  return await sql<NamedAuditEntry[]>`
+    select newest.*, ${actorNameSql(sql, "newest.actor")} as actor_name from (
       select * from gateway.audit
       where (${name} id) < (${prefix} ${end}::uuid) and (${name} id) >= (${prefix} ${NIL}::uuid)
         and (id < ${first}::uuid or (
@@ -103,10 +109,14 @@ export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<A
     where id >= ${first}::uuid order by id desc`;
 }
 
-export type ChargeRow = Pick<
-  GatewayPayment,
-  "id" | "user_id" | "created_by" | "is_refused" | "created_at"
->;
+export interface ChargeRow extends
+  Pick<
+    GatewayPayment,
+    "id" | "user_id" | "created_by" | "is_refused" | "created_at"
+  > {
+  /** The name of the actor. */
+  created_by_name: string | null;
+}
 
 export interface ScannedCharges {
   charges: (Omit<ChargeRow, "created_at"> & { created_at: string })[];
@@ -142,7 +152,7 @@ export async function scanCharges(
       order by ${ownerOrder} id desc
       limit (select count(*) from (${newestInRange(sql, range, maxScanned)}) in_range)
     ), charge as (
-      select * from scanned
+      select scanned.*, ${actorNameSql(sql, "scanned.created_by")} as created_by_name from scanned
       where created_by is not null and (${actor}::text is null or created_by = ${actor})
         and (${outcome}::text is null
           or ${outcome} = case when is_refused then 'refused' else 'changed' end)
@@ -156,7 +166,9 @@ export async function scanCharges(
 /** The payment with this id, if a caller created it. */
 export async function findCharge(sql: Sql, id: string): Promise<ChargeRow | null> {
   const [charge] = await sql<[ChargeRow?]>`
-    select id, user_id, created_by, is_refused, created_at from gateway.payments
+    select id, user_id, created_by, is_refused, created_at,
+      ${actorNameSql(sql, "created_by")} as created_by_name
+    from gateway.payments
     where id = ${id} and created_by is not null`;
   return charge ?? null;
 }

@@ -11,7 +11,8 @@ export async function listPaymentsByIds(
   ids: readonly string[],
 ): Promise<GatewayPayment[]> {
   const rows = await sql<GatewayPayment[]>`
-    select record.* ${fromIds(sql, "payments", ids)}`;
+    select record.*, (select sum(fee_cents)::bigint from gateway.payment_fees
+      where payment_id = record.id) as fee_cents ${fromIds(sql, "payments", ids)}`;
   return rows.map((row) => ({ ...row, items: [], refunds: [] }));
 }
 

@@ -116,6 +116,8 @@ export interface HourCount {
   chargedBack: number;
   /** The range of the time to pay; null: not paid, or not created in this hour. */
   payTime: number | null;
+  /** Fees in hundredths of a rupiah; absent: none. */
+  feeCents?: number;
 }
 
 /** How a payment is counted. */
@@ -142,6 +144,8 @@ export interface CountedPayment extends
     | "created_at"
     | "updated_at"
   > {
+  /** The sum of the known fees; null: none is known. */
+  fee_cents: number | null;
   /** Those that succeeded. */
   refunds: { amount: number; created_at: string }[];
   /** When the payment first had each of `DATED_STATUSES`; empty if it has none of them now. */
@@ -158,6 +162,8 @@ export async function readPayments(sql: Sql, ids: readonly string[]): Promise<Co
     select payment.id, payment.user_id, payment.payment_type, payment.bank,
       payment.transaction_status, payment.captured_amount, payment.refunded_amount,
       payment.chargeback_amount, payment.paid_at, payment.created_at, payment.updated_at,
+      (select sum(fee_cents)::bigint from gateway.payment_fees where payment_id = payment.id)
+        as fee_cents,
       case when payment.refunded_amount = 0 then '[]'::json else coalesce((
         select json_agg(json_build_object('amount', amount, 'created_at', created_at))
         from gateway.refunds where payment_id = payment.id and status = 'succeeded'), '[]')
@@ -201,6 +207,7 @@ export interface StatsDelta {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
+  fee_cents: number;
   pay_ranges: number[];
   /** The change of the count of each of `pay_ranges`; negative: fewer than before. */
   pay_counts: number[];
@@ -216,7 +223,7 @@ export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]
     with changed as (
       insert into ${table} as old
       select scope, start, payment_type, bank, transaction_status, created_count, paid_count,
-        gross_amount, refund_amount, chargeback_amount, pay_ranges, pay_counts
+        gross_amount, refund_amount, chargeback_amount, pay_ranges, pay_counts, fee_cents
       from ${rowsOf(deltas)}
       on conflict (scope, start, payment_type, bank, transaction_status) do update set
         created_count = old.created_count + excluded.created_count,
@@ -224,6 +231,7 @@ export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]
         gross_amount = old.gross_amount + excluded.gross_amount,
         refund_amount = old.refund_amount + excluded.refund_amount,
         chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
+        fee_cents = old.fee_cents + excluded.fee_cents,
         (pay_ranges, pay_counts) = (
           select coalesce(array_agg(range), '{}'), coalesce(array_agg(count), '{}') from (
             select range, sum(count)::integer as count from (
@@ -235,7 +243,7 @@ export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]
     )
     select scope, start, payment_type, bank, transaction_status from changed
     where created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
-      and chargeback_amount = 0`;
+      and chargeback_amount = 0 and fee_cents = 0`;
   if (emptied.length === 0) return;
   // Deletes rows that are zero now: most payments leave the status in which they were created.
   await sql`
@@ -288,6 +296,7 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
+  fee_cents: number;
   /** Null if not requested, if the rows are grouped by status, or if there are too many rows. */
   pay_times: PayTimes | null;
 }
@@ -297,6 +306,7 @@ export type PayTimes = Map<number, number>;
 
 const FIGURES = [
   ...["created_count", "paid_count", "gross_amount", "refund_amount", "chargeback_amount"],
+  "fee_cents",
 ];
 
 /** A group has no row for an interval in which all of its figures are zero. */

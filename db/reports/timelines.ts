@@ -3,18 +3,19 @@
  */
 
 import { MAX, NIL } from "uuid";
+import { actorNameSql } from "../access/api_keys.ts";
 import type { Sql } from "../connection/database.ts";
 import type { GatewayEvent } from "../events/events.ts";
 import type { GatewayNotification } from "../payments/notifications.ts";
-import type { GatewayRefund } from "../payments/payments.ts";
+import type { GatewayPayment, GatewayRefund } from "../payments/payments.ts";
 import { type History, type OwnerFilter, RECOUNT } from "../records/records.ts";
 import type { GatewayWebhookDelivery } from "../webhooks/deliveries.ts";
 
 /** A payment that a timeline includes. */
-export interface TimelinePayment {
-  id: string;
-  order_id: string;
-}
+export type TimelinePayment = Pick<
+  GatewayPayment,
+  "id" | "order_id" | "payment_type" | "bank" | "store" | "gross_amount"
+>;
 
 /** The newest payments of an invoice or a subscription. */
 export async function listLinkedPayments(
@@ -27,10 +28,16 @@ export async function listLinkedPayments(
   // Materialized: otherwise PostgreSQL could choose an index for the order and read more rows.
   return await sql<TimelinePayment[]>`
     with found as materialized (
-      select id, order_id, user_id from gateway.payments where ${sql(link)} = ${id}
+      select id, order_id, payment_type, bank, store, gross_amount, user_id
+      from gateway.payments where ${sql(link)} = ${id}
     )
-    select id, order_id from found where ${owner}::text is null or user_id = ${owner}
+    select * from found where ${owner}::text is null or user_id = ${owner}
     order by id desc limit ${limit}`;
+}
+
+export interface TimelineTransition extends History {
+  /** The name of the actor, if a caller caused the transition. */
+  actor_name: string | null;
 }
 
 /** This function and those below return the newest rows, newest first. */
@@ -38,22 +45,28 @@ export async function listTransitions(
   sql: Sql,
   ids: readonly string[],
   limit: number,
-): Promise<History[]> {
-  return await sql<History[]>`
+): Promise<TimelineTransition[]> {
+  return await sql<TimelineTransition[]>`
     with found as materialized (
       select entry.* from unnest(${sql.array([...ids])}::uuid[]) record_id
       join gateway.history entry on entry.resource_id = record_id
     )
-    select * from found where source <> ${RECOUNT} order by id desc limit ${limit}`;
+    select found.*, ${actorNameSql(sql, "found.actor")} as actor_name
+    from found where source <> ${RECOUNT} order by id desc limit ${limit}`;
+}
+
+export interface TimelineRefund extends GatewayRefund {
+  created_by_name: string | null;
 }
 
 export async function listRefundsOf(
   sql: Sql,
   paymentIds: readonly string[],
   limit: number,
-): Promise<GatewayRefund[]> {
-  return await sql<GatewayRefund[]>`
-    select refund.* from unnest(${sql.array([...paymentIds])}::uuid[]) wanted cross join lateral (
+): Promise<TimelineRefund[]> {
+  return await sql<TimelineRefund[]>`
+    select refund.*, ${actorNameSql(sql, "refund.created_by")} as created_by_name
+    from unnest(${sql.array([...paymentIds])}::uuid[]) wanted cross join lateral (
       select * from gateway.refunds where payment_id = wanted
       order by (created_at, id) desc limit ${limit}
     ) refund
@@ -63,7 +76,7 @@ export async function listRefundsOf(
 /** `includeUnmatched`: also notifications of the same order that belong to no payment. */
 export async function listNotificationsOf(
   sql: Sql,
-  payments: readonly TimelinePayment[],
+  payments: readonly Pick<TimelinePayment, "id" | "order_id">[],
   includeUnmatched: boolean,
   limit: number,
 ): Promise<GatewayNotification[]> {
@@ -90,7 +103,13 @@ export type TimelineDelivery =
     | "status_code"
     | "error"
   >
-  & { next_attempt_at: string | null; last_attempt_at: string | null; delivered_at: string | null };
+  & {
+    next_attempt_at: string | null;
+    last_attempt_at: string | null;
+    delivered_at: string | null;
+    /** The address of the endpoint. */
+    url: string;
+  };
 
 export interface TimelineEvent
   extends Pick<GatewayEvent, "id" | "name" | "resource_id" | "sequence" | "created_at"> {
@@ -106,8 +125,11 @@ export async function listEventsOf(
   return await sql<TimelineEvent[]>`
     select event.id, event.name, event.resource_id, event.sequence, event.created_at,
       coalesce((
-        select json_agg(delivery order by delivery.endpoint_id)
-        from gateway.webhook_deliveries delivery where delivery.event_id = event.id
+        select json_agg(delivery order by delivery.endpoint_id) from (
+          select delivery.*, endpoint.url from gateway.webhook_deliveries delivery
+          join gateway.webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
+          where delivery.event_id = event.id
+        ) delivery
       ), '[]') as deliveries
     from unnest(${sql.array([...ids])}::uuid[]) record_id cross join lateral (
       select * from gateway.events where resource_id = record_id

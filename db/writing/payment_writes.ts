@@ -99,4 +99,6 @@ export async function moveRowsOfPayment(
     where payment_id = ${from.id}`;
   await sql`
     update gateway.notifications set payment_id = ${to.id} where payment_id = ${from.id}`;
+  await sql`
+    update gateway.payment_fees set payment_id = ${to.id} where payment_id = ${from.id}`;
 }

@@ -11,6 +11,7 @@ import {
   emailParameter,
   severalOf,
   textParameter,
+  userParameter,
 } from "./filters.ts";
 import { filteredPaging } from "./page.ts";
 
@@ -35,6 +36,7 @@ export const InvoiceListQuery = z.object({
     "Only invoices with this `due_date` or an earlier one. The list is sorted as with `due_from`.",
     "2026-12-31",
   ),
+  user_id: userParameter("invoices"),
   ...filteredPaging,
 });
 

@@ -3,9 +3,14 @@
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
-import { describeUnknown, oneOf, text, textLike } from "../../core/fields/input.ts";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";
+import { oneOf, text, textLike } from "../../core/fields/input.ts";
+import {
+  describeUnknownType,
+  OTHER_PAYMENT_TYPES,
+  PAYMENT_TYPES,
+} from "../../core/payments/payment_types.ts";
+import { listPayments, type PaymentPage } from "../../core/payments/read.ts";
+import { MAX_MATCHES, searchPayments, type SearchReport } from "../../core/payments/search.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { optionalId } from "../paths.ts";
@@ -25,25 +30,16 @@ import { filteredPaging } from "./page.ts";
 /** The maximum number of types in one request. Each type is read from the index separately. */
 const MAX_TYPES = 20;
 
-const TYPE_NAME = /^[a-z][a-z0-9_]{1,49}$/;
+const LISTED_TYPES: readonly string[] = [...PAYMENT_TYPES, ...OTHER_PAYMENT_TYPES];
 
-/** Accepts types that the gateway may add, which payments of invoices can have; rejects typos. */
 function paymentType() {
   return z.string().superRefine((type, context) => {
-    if ((PAYMENT_TYPES as readonly string[]).includes(type)) return;
-    const message = describeUnknown(type, [...PAYMENT_TYPES]);
-    const isTypo = message.includes("did you mean");
-    if (!isTypo && TYPE_NAME.test(type)) return;
-    context.addIssue({
-      code: "custom",
-      message: isTypo
-        ? message
-        : `must be one of ${PAYMENT_TYPES.join(", ")}, or another type of the gateway`,
-    });
+    if (LISTED_TYPES.includes(type)) return;
+    context.addIssue({ code: "custom", message: describeUnknownType(type, LISTED_TYPES) });
   });
 }
 
-const MIN_SEARCH = 4;
+const MIN_SEARCH = 3;
 
 /** The export of payments has the same filters, except `q`. */
 export const PaymentListQuery = z.object({
@@ -67,9 +63,11 @@ export const PaymentListQuery = z.object({
   ).optional().openapi({
     minLength: MIN_SEARCH,
     description:
-      "Search box: finds payments by the beginning of their order id, or by a complete " +
-      "transaction id, customer email, customer phone or virtual account number. Returns the newest " +
-      "payments, at most `limit`, and no `Link`. Combine it only with `limit` and `user_id`.",
+      "Search box: finds payments by any part of their order id, customer email or customer name, " +
+      "in upper or lower case; by a complete id, transaction id, customer phone or virtual account " +
+      "number; by the amount, such as `275000` or `Rp 275.000`; or by the last four digits of the " +
+      `card. Lists the newest ${MAX_MATCHES.toLocaleString("en")} matches; \`Search-Limit\` says ` +
+      "whether there are more. Combine it only with `limit`, `cursor` and `user_id`.",
     param: { examples: unsentExample("order-18") },
   }),
   order_id: textParameter(
@@ -131,22 +129,55 @@ export const PaymentListQuery = z.object({
 });
 
 /** What a search can be combined with. */
-const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
+const SEARCH_PARAMETERS = ["q", "limit", "cursor", "user_id"];
+
+export interface FoundPayments extends PaymentPage {
+  /** Null: a list, without `q`. */
+  search: SearchReport | null;
+}
 
 /** Lists or searches payments. */
 export async function findPayments(
   service: Service,
   caller: Caller,
   query: z.output<typeof PaymentListQuery>,
-): Promise<PaymentPage> {
+): Promise<FoundPayments> {
   const { q, ...filter } = query;
-  if (q === undefined) return await readPaymentPage(service, caller, filter);
+  if (q === undefined) {
+    return { ...await readPaymentPage(service, caller, filter), search: null };
+  }
   const other = Object.entries(filter).find(([name, value]) =>
     value !== undefined && !SEARCH_PARAMETERS.includes(name)
   );
   if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
-  const { limit, user_id } = filter;
-  return { payments: await searchPayments(service, caller, { q, user_id, limit }), next: null };
+  const { limit, user_id, cursor: after = null } = filter;
+  return await searchPayments(service, caller, { q, user_id, after, limit });
+}
+
+/** Headers that say how a search was done. */
+export const SEARCH_HEADERS = {
+  "Search-Fields": {
+    description:
+      "Only with `q`: what the text was compared with. What the text cannot be is left " +
+      "out: `gross_amount`, for example, if it is no amount.",
+    schema: { type: "string" },
+    example: "order_id, transaction_id, customer_email, customer_name",
+  },
+  "Search-Limit": {
+    description:
+      "Only with `q`, and only if more payments match than are listed: how many of the " +
+      "newest matches were considered. Send more characters to find older ones.",
+    schema: { type: "integer" },
+    example: MAX_MATCHES,
+  },
+} as const;
+
+export function searchHeaders(search: SearchReport | null): Record<string, string> {
+  if (search === null) return {};
+  return {
+    "Search-Fields": search.fields.join(", "),
+    ...search.hasMore ? { "Search-Limit": `${MAX_MATCHES}` } : {},
+  };
 }
 
 export async function readPaymentPage(

@@ -7,6 +7,7 @@ import {
   listAudit,
   parseResourceId,
 } from "../../core/audit/read.ts";
+import { AUDIT_KINDS } from "../../core/audit/kinds.ts";
 import { oneOf, text } from "../../core/fields/input.ts";
 import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { unsentExample } from "../../openapi/components.ts";
@@ -27,11 +28,21 @@ export const AuditEntrySchema = z.object({
     description: "Who sent the request: `api_key:<prefix>` or `jwt:<subject>`.",
     example: "api_key:gk_Zr4kQ2mW",
   }),
+  actor_name: nullableText.openapi({
+    description: "The name of the API key (its user if it has no name), or the subject of the " +
+      "JWT. Null if the key is not known.",
+    example: "rina",
+  }),
   user_id: nullableText.openapi({ description: "The caller's user.", example: "alice" }),
   action: z.string().openapi({
     description: "Method and route of the request. `GET` is recorded only for an export, a " +
       "forbidden read and a failed `check_status`.",
     example: REFUND,
+  }),
+  kind: nullableText.openapi({
+    description: "What was done, whether by the API or in the console: a value of the filter " +
+      "`kind`. Null for other actions, such as exports.",
+    example: "refund",
   }),
   resource_id: nullableText.openapi({
     description: "The `id` in the path, or that of the created resource. For API keys: their " +
@@ -72,8 +83,10 @@ export const AuditEntrySchema = z.object({
 const CHARGE: AuditView = {
   id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   actor: "api_key:gk_Zr4kQ2mW",
+  actor_name: "rina",
   user_id: "alice",
   action: "POST /charge/",
+  kind: "charge",
   resource_id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   outcome: "changed",
   status: null,
@@ -91,6 +104,7 @@ const AUDIT_PAGE = {
         ...CHARGE,
         id: "0197a3c6-77d0-7b90-8d13-2f6a4c8e0b51",
         action: "POST /reviews/{pk}/approve/",
+        kind: "approve",
         outcome: "refused",
         status: 403,
         code: "forbidden",
@@ -131,6 +145,10 @@ const listRoute = createRoute({
         description: "Only requests with this `action`.",
         param: { examples: unsentExample(REFUND) },
       }),
+      kind: oneOf(AUDIT_KINDS).optional().openapi({
+        description: "Only requests of this `kind`, by the API and in the console.",
+        param: { examples: unsentExample("refund") },
+      }),
       outcome: oneOf(AUDIT_OUTCOMES).optional().openapi({
         description: "Only requests with this outcome.",
         param: { examples: unsentExample("refused") },
@@ -159,6 +177,7 @@ export function createAuditRoutes(service: Service): Router {
       actor: query.actor ?? null,
       resourceId: query.resource_id === undefined ? null : parseResourceId(query.resource_id),
       action: query.action ?? null,
+      kind: query.kind ?? null,
       outcome: query.outcome ?? null,
       createdFrom: query.created_from ?? null,
       createdTo: query.created_to ?? null,

@@ -3,15 +3,16 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/fields/input.ts";
 import type { WalkCursor } from "../../core/lists/page.ts";
+import { csvFormat } from "../../core/reports/csv.ts";
 import { EXPORT_PAGE, type Exports } from "../../core/reports/export_stream.ts";
-import { exportPayments } from "../../core/reports/exports.ts";
+import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceListQuery } from "../../http/lists/invoices.ts";
 import { PaymentListQuery, readPaymentPage } from "../../http/lists/payments.ts";
 import { RefundListQuery } from "../../http/lists/refunds.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";
-import { invoiceSource, refundSource, sendFile } from "../../http/exports.ts";
+import { readInvoices, readRefunds, sendFile } from "../../http/exports.ts";
 import type { Service } from "../../core/service.ts";
 
 /** An export has no pages. */
@@ -116,6 +117,10 @@ const invoicesRoute = createRoute({
   ),
 });
 
+function formatOf(bom: "true" | "false" | undefined) {
+  return csvFormat({ hasByteOrderMark: bom === "true" });
+}
+
 export function createExportRoutes(service: Service & { exports: Exports }): Router {
   const router = createRouter();
   const { exports } = service;
@@ -127,19 +132,19 @@ export function createExportRoutes(service: Service & { exports: Exports }): Rou
       const { payments, next } = await readPaymentPage(service, caller, { ...filters, ...page });
       return { items: payments, next };
     });
-    return await sendFile(c, exports, "payments", { ...source, hasByteOrderMark: bom === "true" });
+    return await sendFile(c, exports, "payments", source, formatOf(bom));
   });
   router.openapi(refundsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = refundSource(service, caller, filters);
-    return await sendFile(c, exports, "refunds", { ...source, hasByteOrderMark: bom === "true" });
+    const source = exportRefunds(service, caller, readRefunds(service, caller, filters));
+    return await sendFile(c, exports, "refunds", source, formatOf(bom));
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = invoiceSource(service, caller, filters);
-    return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
+    const source = exportInvoices(service, caller, readInvoices(service, caller, filters));
+    return await sendFile(c, exports, "invoices", source, formatOf(bom));
   });
   return router;
 }

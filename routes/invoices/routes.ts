@@ -60,7 +60,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
       },
     },
-    ...problems(...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

@@ -1,10 +1,11 @@
-/** `/notifications/…`: lists notifications, for staff and viewers; replays them, for staff. */
+/** `/notifications/…`: lists and reads notifications (staff and viewers); replays them (staff). */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { invalidField } from "../../core/errors.ts";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,
+  readNotification,
   replayNotification,
 } from "../../core/notifications/read.ts";
 import { createdRange, severalOf, textParameter, timeParameter } from "../../http/lists/filters.ts";
@@ -63,6 +64,27 @@ const listRoute = createRoute({
   },
 });
 
+const NotificationPath = z.object({ pk: pathId("The notification's `id`.") });
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/notifications/{pk}/",
+  operationId: "getNotification",
+  summary: "Get a notification",
+  description: "Returns a notification received from the gateway and its result. The id is the " +
+    "`notification_id` of an event or a timeline. Staff and viewers only; other callers get " +
+    "`forbidden`.",
+  tags: ["Notifications"],
+  request: { params: NotificationPath },
+  responses: {
+    200: {
+      description: "The notification",
+      content: { "application/json": { schema: NotificationSchema, examples: NOTIFICATIONS } },
+    },
+    ...problems("forbidden", "not_found", ...COMMON_ERRORS),
+  },
+});
+
 const replayRoute = createRoute({
   method: "post",
   path: "/notifications/{pk}/replay/",
@@ -76,7 +98,7 @@ const replayRoute = createRoute({
     "needs no body. Staff only; other callers get `forbidden`.",
   tags: ["Notifications"],
   request: {
-    params: z.object({ pk: pathId("The notification's `id`.") }),
+    params: NotificationPath,
     headers: IdempotencyHeaders,
   },
   responses: {
@@ -113,6 +135,10 @@ export function createNotificationRoutes(service: Service): Router {
     });
     const link = filteredLinkHeader(basePathOf(c, path) + path, filter, next);
     return c.json(notifications, 200, link);
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    return c.json(await readNotification(service, callerOf(c), id), 200);
   });
   router.openapi(
     replayRoute,

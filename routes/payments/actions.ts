@@ -113,7 +113,8 @@ const refundRoute = createRoute({
     "`validation_error`. If nothing remains, or with any other status, the error is " +
     "`invalid_state`; a payment with status `capture` is not settled yet, so cancel it instead. " +
     "Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo. Full refunds " +
-    "only: OVO. Not refundable: bank transfers, Mandiri bills and convenience stores.\n\n" +
+    "only: OVO. Not refundable: bank transfers, Mandiri bills and convenience stores; the error " +
+    "is `invalid_state`, and `no_refund_reason` of the payment says so before.\n\n" +
     "If the bank declines (`refund_denied`), `refund` has the details and the payment is " +
     "unchanged. With `outcome: unknown` the amount stays reserved until the service has checked " +
     "the result with the gateway, which it does automatically; resending the same request with " +

@@ -7,7 +7,12 @@ import { filteredLinkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
 import { basePathOf } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, type Router } from "../../http/router.ts";
-import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
+import {
+  findPayments,
+  PaymentListQuery,
+  SEARCH_HEADERS,
+  searchHeaders,
+} from "../../http/lists/payments.ts";
 import type { Service } from "../../core/service.ts";
 
 const path = "/payments/";
@@ -43,7 +48,7 @@ const listRoute = createRoute({
   responses: {
     200: {
       description: "A page of payments",
-      headers: NEXT_PAGE,
+      headers: { ...NEXT_PAGE, ...SEARCH_HEADERS },
       content: {
         "application/json": {
           schema: z.array(PaymentSummarySchema),
@@ -58,8 +63,11 @@ const listRoute = createRoute({
 export function addPaymentList(router: Router, service: Service): void {
   router.openapi(listRoute, async (c) => {
     const query = c.req.valid("query");
-    const { payments, next } = await findPayments(service, callerOf(c), query);
+    const { payments, next, search } = await findPayments(service, callerOf(c), query);
     const { cursor: _, ...filter } = query;
-    return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
+    return c.json(payments, 200, {
+      ...filteredLinkHeader(basePathOf(c, path) + path, filter, next),
+      ...searchHeaders(search),
+    });
   });
 }

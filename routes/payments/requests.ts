@@ -1,6 +1,11 @@
 /** Path parameters and bodies of requests for a payment, with their examples. */
 
 import { z } from "@hono/zod-openapi";
+import {
+  GATEWAY_CAPTURE,
+  GATEWAY_REFUND,
+  rejectGatewayFields,
+} from "../../core/fields/gateway_fields.ts";
 import { amount, flag, object, omitNulls, optionalText } from "../../core/fields/input.ts";
 import type { Examples } from "../../core/fields/response.ts";
 import { parsePathId, pathId } from "../../http/paths.ts";
@@ -11,20 +16,23 @@ export function paymentIdOf({ pk }: z.output<typeof PaymentPath>): string {
   return parsePathId(pk);
 }
 
-export const CaptureSchema = omitNulls(object({
+const CaptureFields = object({
   amount: amount().optional().openapi({
     description: "Amount to capture, at most the authorized amount; defaults to the full " +
       "authorized amount. Any uncaptured remainder is released.",
     example: 120000,
   }),
-})).openapi("CaptureRequest", { description: "How much of an authorization to capture." });
+});
+
+export const CaptureSchema = omitNulls(rejectGatewayFields(CaptureFields, GATEWAY_CAPTURE))
+  .openapi("CaptureRequest", { description: "How much of an authorization to capture." });
 
 export const CAPTURES = {
   whole: { summary: "Full capture", value: {} },
   part: { summary: "Partial capture; the remainder is released", value: { amount: 120000 } },
 } satisfies Examples<z.input<typeof CaptureSchema>>;
 
-export const RefundInputSchema = omitNulls(object({
+const RefundFields = object({
   amount: amount().optional().openapi({
     description: "Amount to refund; defaults to the full remaining amount.",
     example: 50000,
@@ -37,7 +45,10 @@ export const RefundInputSchema = omitNulls(object({
     description: "Refund synchronously through the customer's bank or wallet. Not all banks and " +
       "wallets support it.",
   }),
-})).openapi("RefundRequest", { description: "How much to refund, and why." });
+});
+
+export const RefundInputSchema = omitNulls(rejectGatewayFields(RefundFields, GATEWAY_REFUND))
+  .openapi("RefundRequest", { description: "How much to refund, and why." });
 
 export const REFUND_REQUESTS = {
   part: { summary: "Partial refund", value: { amount: 50000, reason: "Out of stock" } },

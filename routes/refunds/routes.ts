@@ -24,6 +24,7 @@ const [PART, REST] = refunds.map((refund): RefundDetailsView => ({
   payment_id,
   order_id,
   created_by: "api_key:gk_Zr4kQ2mW",
+  created_by_name: "rina",
   updated_at: refund.created_at,
 }));
 

@@ -58,6 +58,15 @@ const StatsRowSchema = z.object({
       "and charged back than paid in the interval.",
     "14100000.00",
   ),
+  fee_amount: money(
+    "Fees of the gateway for the payments in `gross_amount`, as far as compared settlement " +
+      "reports name them. Null for users: only staff and viewers see fees.",
+    "115200.00",
+  ).nullable(),
+  payout_amount: money(
+    "`net_amount` minus `fee_amount`. Null for users.",
+    "13984800.00",
+  ).nullable(),
   median_seconds_to_pay: z.number().nullable().openapi({
     description: "Median time from creation to payment, of the payments in `paid_count`; " +
       "accurate to about 5%. Null if none was paid, and if `group_by` contains " +
@@ -88,6 +97,8 @@ const ROW = {
   refund_amount: "300000.00",
   chargeback_amount: "0.00",
   net_amount: "14100000.00",
+  fee_amount: "115200.00",
+  payout_amount: "13984800.00",
   median_seconds_to_pay: 95,
 };
 

@@ -25,14 +25,14 @@ function transitionEntry(
   return { at, type: "transition", payment_id, ...EMPTY, transition };
 }
 
-const ACTOR = "api_key:gk_Zr4kQ2mW";
+const ACTOR = { actor: "api_key:gk_Zr4kQ2mW", actor_name: "shop backend" };
 
 const CREATED = transitionEntry("2026-03-05T04:12:09.114Z", PAYMENT_ID, {
   from_status: null,
   to_status: "pending",
   fraud_status: null,
   source: "charge",
-  actor: ACTOR,
+  ...ACTOR,
 });
 
 const PAID: TimelineEntry[] = [
@@ -54,6 +54,7 @@ const PAID: TimelineEntry[] = [
     fraud_status: "accept",
     source: "notification",
     actor: `notification:${NOTIFICATION_ID}`,
+    actor_name: null,
   }),
   {
     at: "2026-03-05T04:15:40.871Z",
@@ -66,6 +67,7 @@ const PAID: TimelineEntry[] = [
       sequence: 2,
       deliveries: [{
         endpoint_id: "0197a3b0-4c1d-7e52-9b3a-6f8d0c2e4a71",
+        endpoint_host: "shop.example",
         status: "delivered",
         attempts: 1,
         status_code: 200,
@@ -115,7 +117,7 @@ const EXAMPLES = {
             to_status: "open",
             fraud_status: null,
             source: "create",
-            actor: ACTOR,
+            ...ACTOR,
           }),
         ],
       },
@@ -130,7 +132,7 @@ function created(resource: "invoice" | "subscription", status: string): Timeline
       to_status,
       fraud_status: null,
       source: "create",
-      actor: ACTOR,
+      ...ACTOR,
     });
   return {
     resource,

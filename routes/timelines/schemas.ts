@@ -34,6 +34,11 @@ export const TimelineTransitionSchema = z.object({
       "other callers.",
     example: "notification:0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02",
   }),
+  actor_name: nullableText.openapi({
+    description: "The name of a caller who caused it, for staff and viewers: the name of the API " +
+      "key (its user if it has no name), or the subject of the JWT. Null for other actors.",
+    example: null,
+  }),
 }).openapi("TimelineTransition", { description: "A change of the status." });
 
 export const TimelineNotificationSchema = z.object({
@@ -62,6 +67,10 @@ export const TimelineDeliverySchema = z.object({
     "The webhook endpoint, for staff and viewers.",
     "0197a3b0-4c1d-7e52-9b3a-6f8d0c2e4a71",
   ),
+  endpoint_host: nullableText.openapi({
+    description: "The host of the endpoint's address, for staff and viewers.",
+    example: "shop.example",
+  }),
   status: z.enum(DELIVERY_STATUSES).openapi({
     description: "State of the delivery.",
     example: "delivered",

@@ -112,6 +112,7 @@ const CALLS: Record<string, (parameters: Json, body: Json) => Promise<unknown>> 
   listAudit: (query) => firstPage(gateway.audit.list(query)),
 
   listNotifications: (query) => firstPage(gateway.notifications.list(query)),
+  getNotification: ({ pk }) => gateway.notifications.get(pk),
   replayNotification: ({ pk }) => gateway.notifications.replay(pk),
 };
 

@@ -1,7 +1,7 @@
-/** Notifications from the gateway. Staff and viewers can list them, staff can replay them. */
+/** Notifications from the gateway. Staff and viewers can read them, staff can replay them. */
 
 import type { Client } from "#api/client";
-import { listNotifications, replayNotification } from "#api/sdk";
+import { getNotification, listNotifications, replayNotification } from "#api/sdk";
 import type { ListNotificationsData, Notification } from "#api/types";
 import {
   type CallOptions,
@@ -31,6 +31,12 @@ export class Notifications {
         query: { ...filter, cursor },
         ...toRequestOptions(options),
       })
+    );
+  }
+
+  get(id: string, options?: CallOptions): Promise<Notification> {
+    return dataOf(
+      getNotification({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 

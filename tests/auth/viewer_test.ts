@@ -6,6 +6,7 @@ import { openApp } from "../support/app.ts";
 import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { buildNotification } from "../support/gateway/notifications.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
 
@@ -53,6 +54,8 @@ async function openWorld(): Promise<World> {
   const checkout = await create("/checkouts/", { gross_amount: 150_000 });
   const { refund } = await create(`/payments/${(await payments.paid()).id}/refund/`, {});
   const endpoint = await create("/webhook-endpoints/", { url: "https://shop.example/" }, staff);
+  const received = await payments.post("/notification/", buildNotification(payment, "pending"));
+  const { notification_id } = await received.json();
   const { prefix } = await create("/keys/", { user_id: "bob" }, staff);
   const uploaded = await app.as(staff, "/reconciliations/", {
     method: "POST",
@@ -69,7 +72,7 @@ async function openWorld(): Promise<World> {
     subscriptions: subscription.id,
     checkouts: checkout.id,
     "webhook-endpoints": endpoint.id,
-    notifications: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+    notifications: notification_id,
     refunds: refund.id,
     reconciliations: reconciliation.id,
   };

@@ -47,7 +47,7 @@ browserTest(
     await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
     await payments.refresh(pending.id);
     await page.locator(".status.settlement").waitFor();
-    await page.getByText("payment_settled").waitFor();
+    await page.getByText("Customer paid by BCA virtual account").waitFor();
 
     await page.getByRole("button", { name: "Bahasa Indonesia" }).click();
     await page.getByRole("heading", { name: "Linimasa" }).waitFor();
@@ -89,7 +89,7 @@ browserTest("live payments keep the filters that the user has not applied yet", 
   await openLive(page, `${url}/payments/`);
   await page.getByText("Filters and columns").click();
   await page.getByLabel("GoPay").check();
-  await page.getByLabel("Net").check();
+  await page.getByLabel("Net", { exact: true }).check();
   await page.getByRole("heading", { name: "Payments" }).click();
   const paid = await payments.paid("gopay");
   await payments.charge("bca");
@@ -100,15 +100,67 @@ browserTest("live payments keep the filters that the user has not applied yet", 
   assert.equal(await page.locator("tbody tr").count(), 1);
   assert.match(page.url(), /payment_type=gopay/);
   assert.match(page.url(), /column=net/);
+  await page.getByText("Export", { exact: true }).click();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name: "Export as CSV" }).click(),
+    page.getByRole("link", { name: "CSV" }).click(),
   ]);
   assert.equal(download.suggestedFilename(), "payments.csv");
   const lines = (await Deno.readTextFile(await download.path())).trim().split("\r\n");
   assert.equal(lines.length, 2);
   assert.ok(lines[1]!.includes(paid.order_id));
 });
+
+browserTest("the form of an invoice adds lines and the total without a reload", async () => {
+  await using opened = await openConsole();
+  const { payments, browser, url, signIn } = opened;
+  const page = await browser.newPage();
+  await signIn(page, await payments.app.createKey({ isStaff: true }));
+  await page.goto(`${url}/invoices/new/`);
+  const total = page.locator("#total");
+  await page.getByLabel("Name").fill("Budi");
+  await page.locator("[name='items.0.description']").fill("Kopi");
+  await page.locator("[name='items.0.price']").fill("Rp 75.000");
+  await page.locator("[name='items.0.quantity']").fill("2");
+  assert.equal(await total.textContent(), "Rp 150.000");
+  await page.getByRole("button", { name: "Add a line" }).click();
+  await page.locator("[name='items.1.description']").fill("Teh");
+  await page.locator("[name='items.1.price']").fill("20000");
+  await page.getByRole("button", { name: "Add a discount" }).click();
+  await page.locator("[name='items.2.price']").fill("-10.000");
+  assert.equal(await total.textContent(), "Rp 160.000");
+  await page.locator("[name='items.2.price']").fill("10.000");
+  assert.equal(await total.textContent(), "Rp 160.000", "a discount subtracts without a minus");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByText("invoice of Rp 160.000").waitFor();
+});
+
+browserTest(
+  "a payment, its receipt and a report are printed without menu, forms and buttons",
+  async () => {
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
+    const paid = await payments.paid("gopay");
+    await updateStats(payments.app.service);
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.emulateMedia({ media: "print" });
+    // The width of A4 without its margins.
+    await page.setViewportSize({ width: 680, height: 960 });
+    const hidden = "nav, footer, .top, form, .button, .done, #actions, #link, #technical-timeline";
+    const path = `payments/${paid.id}/`;
+    for (const each of [`${path}?done=checked`, `${path}receipt/`, "reports/"]) {
+      await page.goto(`${url}/${each}`);
+      await page.getByText("Rp 44.000").first().waitFor();
+      assert.equal(await page.locator(`:is(${hidden}):visible`).count(), 0);
+      assert.equal(await page.getByText("Gateway answers").isVisible(), false);
+    }
+    assert.match(await page.locator("h1 + p").innerText(), /^\d.* \d{4} – \d.* \d{4} \(WIB\)$/);
+    const isCut = `[...document.querySelectorAll(".dense .table")].some((each) =>
+      each.scrollWidth > each.clientWidth)`;
+    assert.equal(await page.evaluate(isCut), false);
+  },
+);
 
 browserTest("on a narrow screen the navigation is a menu, also without scripts", async () => {
   await using opened = await openConsole();

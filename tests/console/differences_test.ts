@@ -237,7 +237,7 @@ Deno.test("console differences: the CSV file has all chosen differences, also th
   const path = `/console/reconciliations/${id}/`;
   async function exportFrom(search: string): Promise<string[][]> {
     const { html } = await viewer.open(`${path}${search}`);
-    const [, link] = html.match(new RegExp(`href="(${path}export/[^"]*)"`))!;
+    const [, link] = html.match(new RegExp(`href="(${path}export/[^"]*)"[^>]*>CSV`))!;
     const file = await viewer.open(link!.replaceAll("&amp;", "&"));
     assert.match(file.headers.get("content-disposition")!, /reconciliation_[0-9a-f-]+_differences/);
     return file.html.trimEnd().split("\r\n").map((row) => row.split(","));

@@ -120,7 +120,7 @@ Deno.test("console invoices: the export has exactly the invoices of the view, an
   await invoices.void(voided.id);
   const viewer = await signInTo(app, await app.createKey({ userId: "rina", isViewer: true }));
   await viewer.open(`/console/invoices/?customer_email=${email}&status=sent&due_to=2099-01-01`);
-  const [, link] = viewer.page.html.match(/href="([^"]+)">Export as CSV/)!;
+  const [, link] = viewer.page.html.match(/href="([^"]+)"[^>]*>CSV/)!;
   const { status, html: csv, headers } = await viewer.open(unescape(link!));
   assert.equal(status, 200);
   assert.equal(headers.get("content-disposition"), 'attachment; filename="invoices.csv"');
@@ -168,6 +168,11 @@ Deno.test("console invoice: shows amounts, customer, items, link, payments and t
   assert.match(html, /<code id="payment-link" class="secret">http/);
   assert.match(html, /data-copy="payment-link"/);
   assert.match(html, /has not started a payment/);
+  // The gateway sends no invoice to the customer.
+  assert.match(html, /Invoice open/);
+  assert.doesNotMatch(html, /Invoice sent/);
+  const indonesian = await staff.open(path, { "Accept-Language": "id" });
+  assert.match(indonesian.html, /Invoice terbuka/);
 
   await payAndCheck(invoices, invoice);
   const [payment] = await invoices.paymentsOf(invoice);
@@ -243,8 +248,9 @@ Deno.test("console invoice form: creates the invoice that its second page has sh
     due_date: "2099-12-31",
     invoice_number: number,
     notes: "Thank you\r\nfor your order",
-    "items.3.description": "Delivery",
-    "items.3.price": "10000",
+    "items.1.description": "Delivery",
+    "items.1.price": "10000",
+    "items.1.quantity": "1",
   });
   assert.equal(review.status, 200, review.html);
   for (const text of ["Check the invoice", "Rp 150.000", "Rp 10.000", "invoice of Rp 160.000"]) {
@@ -286,7 +292,10 @@ Deno.test("console invoice form: shows errors at their fields and keeps what was
     due_date: "2026-02-30",
     notes: "Keep <this>",
     "items.1.description": "Without a price",
+    "items.1.quantity": "1",
+    "items.2.description": "",
     "items.2.price": "1,5",
+    "items.2.quantity": "1",
   });
   assert.equal(status, 400);
   assert.match(html, /Nothing was created. Correct the marked fields/);
@@ -322,11 +331,12 @@ Deno.test("console invoice form: adds lines, and returns from the second page wi
   const staff = await openStaff(invoices);
   const lines = () => staff.page.html.match(/name="items\.\d+\.price"/g)!.length;
   await staff.open("/console/invoices/new/");
-  assert.equal(lines(), 5);
-  await staff.submit(/new/, { step: "more", customer_name: "Siti", "items.4.price": "5000" });
-  assert.equal(lines(), 10);
+  assert.equal(lines(), 1);
+  await staff.submit(/new/, { step: "more", customer_name: "Siti", "items.0.price": "5000" });
+  assert.equal(lines(), 2);
   assert.equal(staff.page.status, 200);
-  for (let count = 0; count < 6; count++) await staff.submit(/new/, { step: "more" });
+  assert.match(staff.page.html, /<output id="total" class="amount">Rp 5\.000</);
+  for (let count = 0; count < 30; count++) await staff.submit(/new/, { step: "more" });
   assert.equal(lines(), 30);
   assert.match(staff.page.html, /at most 30 lines/);
   await staff.submit(/new/, {
@@ -335,14 +345,89 @@ Deno.test("console invoice form: adds lines, and returns from the second page wi
     "items.29.price": "1",
   });
   assert.equal(staff.page.status, 400);
-  await staff.submit(/new/, { step: "review", "items.4.description": "Tea" });
+  await staff.submit(/new/, { step: "review", "items.0.description": "Tea" });
   assert.match(staff.page.html, /invoice of Rp 5\.001/);
   await staff.submit(/new/, { step: "edit" });
   const { fields } = formsOf(staff.page.html).find(({ action }) => action.endsWith("/new/"))!;
   assert.deepEqual(
-    [fields.customer_name, fields["items.4.description"], fields["items.29.description"]],
+    [fields.customer_name, fields["items.0.description"], fields["items.29.description"]],
     ["Siti", "Tea", "Last"],
   );
+});
+
+Deno.test("console invoice form: takes phone numbers in local writing, and discounts", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const staff = await openStaff(invoices);
+  await fillAndReview(staff, { customer_phone: "0812-3456 789", step: "discount" });
+  const form = formsOf(staff.page.html).find(({ action }) => action.endsWith("/new/"))!;
+  assert.deepEqual(
+    ["description", "price", "quantity"].map((name) => form.fields[`items.1.${name}`]),
+    ["Discount", "-", "1"],
+  );
+  assert.match((await staff.submit(/new/, { step: "review" })).html, /id="items\.1\.price-error"/);
+  assert.match(staff.page.html, /Line 2: discount, is subtracted/);
+  // A line that was added as a discount subtracts, with and without a minus.
+  for (const price of ["-Rp 10.000", "10.000"]) {
+    await staff.submit(/new/, { "items.1.price": price, step: "review" });
+    assert.match(staff.page.html, /−Rp 10\.000/, price);
+    assert.match(staff.page.html, /invoice of Rp 140\.000/, price);
+    await staff.submit(/new/, { step: "edit" });
+    assert.match(staff.page.html, /<output id="total" class="amount">Rp 140\.000</, price);
+  }
+  await staff.submit(/new/, { step: "review" });
+  const { path } = await staff.submit(/new/, { step: "create" });
+  const { customer_phone, total_amount, items } = await invoices.find(
+    path.match(/invoices\/([^/]+)\//)![1]!,
+  );
+  assert.deepEqual([customer_phone, total_amount], ["628123456789", "140000.00"]);
+  assert.deepEqual(items.map(({ price }) => price), ["75000.00", "-10000.00"]);
+  const sent = sentInvoices(invoices)[0]!.body;
+  assert.deepEqual([sent.amount, sent.item_details.length], [{ discount: 10_000 }, 1]);
+  const { status, html: paidPage } = await staff.open(`${path.replace(/\?.*/, "")}`);
+  assert.equal(status, 200);
+  assert.match(paidPage, /−Rp 10\.000/);
+
+  for (const phone of ["+62 812 3456 789", "(0812) 3456.789", "628123456789"]) {
+    const { html } = await fillAndReview(staff, { customer_phone: phone });
+    assert.match(html, /<dd>628123456789<\/dd>/, phone);
+  }
+  const { html } = await fillAndReview(staff, { "items.0.price": "Rp -75.000" });
+  assert.match(html, /class="field-error">must add up to more than 0/);
+});
+
+/** Names of fields, headers and JSON of the API. */
+const API_WORDS = /\b\w+_\w+\b|Idempotency-Key|\bomit\b|\bsend\b|elements|array|null|string/i;
+
+Deno.test("console invoice form: its errors have no words of the API, in both languages", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const staff = await openStaff(invoices);
+  const { order_id, invoice_number } = await invoices.create({ invoice_number: randomUUID() });
+  const invalid: Record<string, string>[] = [
+    { customer_name: "", customer_email: "x", customer_phone: "12", due_date: "" },
+    { due_date: "2026-02-30", customer_phone: "telepon", invoice_number: "x".repeat(41) },
+    { "items.0.price": "1,5", "items.0.quantity": "0", order_id: "a b" },
+    { "items.0.price": "", "items.0.description": "" },
+    { "items.0.price": "9".repeat(12), "items.0.quantity": "two", notes: "x".repeat(1001) },
+    { order_id, step: "create" },
+    { invoice_number, step: "create" },
+  ];
+  for (const language of ["en", "id"]) {
+    await staff.post("/console/preferences/", { language, path: "/" });
+    for (const { step, ...fields } of invalid) {
+      let { html, status } = await fillAndReview(staff, { due_date: "2099-12-31", ...fields });
+      if (step) ({ html, status } = await staff.submit(/new/, { step }));
+      assert.equal(status, 400, JSON.stringify(fields));
+      const errors = [...html.matchAll(/class="field-error">([^<]+)</g)].map(([, text]) => text!);
+      const alerts = [...html.matchAll(/role="alert"[^>]*>([^<]+)</g)].map(([, text]) => text!);
+      assert.ok(errors.length > 0, JSON.stringify(fields));
+      for (const text of [...errors, ...alerts]) {
+        assert.doesNotMatch(
+          text.replaceAll(order_id, "").replaceAll(invoice_number, ""),
+          API_WORDS,
+        );
+      }
+    }
+  }
 });
 
 Deno.test("console invoice form: a double click, a reload and the back button create one invoice", async () => {

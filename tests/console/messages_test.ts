@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { MESSAGES_IN_INDONESIAN, translateToIndonesian } from "../../console/words/messages.ts";
+import {
+  MESSAGES_IN_INDONESIAN,
+  MESSAGES_IN_PLAIN_ENGLISH,
+  translateToIndonesian,
+} from "../../console/words/messages.ts";
+import { INDONESIAN } from "../../console/words/words.ts";
 import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
 import { type Browsing, type ConsolePage, formsOf, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -79,11 +84,11 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
   for (
     const text of [
       "harus berupa alamat email",
-      "harus diawali kode negara",
+      "harus berupa nomor telepon, misalnya 0812",
       "harus berupa tanggal, misalnya 2026-12-31",
       "hanya boleh berisi huruf, angka",
-      "harus berupa bilangan bulat dari 0 sampai 99999999",
-      "harus berupa bilangan bulat dari 1 sampai 99999999",
+      "harus berupa jumlah paling banyak Rp 99.999.999, misalnya 75.000",
+      "harus berupa bilangan bulat dari 1 sampai 99.999.999",
       "paling banyak 1000 karakter",
     ]
   ) assert.ok(errorsOf(invalid).includes(text) || errorsOf(invalid).join().includes(text), text);
@@ -125,7 +130,7 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
 
   const refund = (amount: string) => send(`payments/${id}/refund`, /refund/, { amount });
   assertIndonesian(await refund("1,5"), /Jumlah yang dikembalikan: harus berupa rupiah bulat/);
-  const tooMuch = /Jumlah yang dikembalikan: paling banyak 44000, yaitu sisa/;
+  const tooMuch = /Jumlah yang dikembalikan: paling banyak Rp 44\.000, yaitu sisa/;
   assertIndonesian(await refund("44001"), tooMuch);
 
   const webhook = (fields: Record<string, string>) => send("webhooks/new", /new/, fields);
@@ -157,14 +162,29 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
   assertIndonesian(await upload("order_id,amount\nA,1\n", named), /tidak memiliki kolom/);
 });
 
+Deno.test("console in Bahasa Indonesia: a database is a basis data, and a Mandiri bill has the name of its method", () => {
+  const texts: string[] = [];
+  const collect = (value: unknown) => {
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(collect);
+  };
+  collect([INDONESIAN, MESSAGES_IN_INDONESIAN]);
+  assert.ok(texts.length > 500);
+  assert.deepEqual(texts.filter((text) => /\bdatabase\b/i.test(text)), []);
+  const mandiri = translateToIndonesian(
+    "Mandiri bills have no refunds; return the money by bank transfer.",
+  );
+  assert.ok(mandiri.includes(INDONESIAN.methods.echannel), mandiri);
+});
+
 Deno.test("console in Bahasa Indonesia: the errors of filters are in Bahasa Indonesia", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase() });
   const staff = await openIndonesian(payments);
   const pages: Record<string, RegExp> = {
-    "payments/?q=ab": /Cari: paling sedikit 4 karakter/,
+    "payments/?q=ab": /Cari: paling sedikit 3 karakter/,
     "payments/?from=kemarin": /Dibuat dari: harus berupa waktu/,
     "payments/?from=2026-03-05&to=2026-03-01": /Dibuat sampai: harus setelah awal periode/,
-    "payments/?min_amount=x": /Jumlah dari \(Rp\): harus berupa rupiah bulat dari 1 sampai/,
+    "payments/?min_amount=x": /Jumlah dari \(Rp\): harus berupa rupiah bulat dari Rp 1 sampai/,
     "payments/?min_amount=1000": /Jumlah dari \(Rp\): memerlukan periode paling lama 31 hari/,
     "payments/?min_amount=9&max_amount=1&from=2026-03-05&to=2026-03-06":
       /tidak boleh kurang dari batas awal/,
@@ -175,7 +195,7 @@ Deno.test("console in Bahasa Indonesia: the errors of filters are in Bahasa Indo
     "payments/?payment_type=gopai": /tidak dikenal; maksud Anda gopay/,
     "payments/?invoice_id=7": /harus berupa UUID/,
     "payments/?cursor=x": /mulai dari halaman pertama/,
-    "payments/export/?q=ab": /paling sedikit 4 karakter/,
+    "payments/export/?q=ab": /paling sedikit 3 karakter/,
     "checkouts/?from=x": /Dibuat dari: harus berupa waktu/,
     "checkouts/?status=x": /harus salah satu dari/,
     "invoices/?due_from=x": /harus berupa tanggal/,
@@ -252,7 +272,8 @@ Deno.test("messages: every message of the table occurs in the code, and its valu
   }
   // Long texts are written in several parts.
   const text = code.join("\n").replaceAll(/["`] \+\s*["`]/g, "");
-  for (const [message, translation] of Object.entries(MESSAGES_IN_INDONESIAN)) {
+  const tables = [MESSAGES_IN_INDONESIAN, MESSAGES_IN_PLAIN_ENGLISH];
+  for (const [message, translation] of tables.flatMap(Object.entries<string>)) {
     // Some messages are put together from sentences and clauses.
     for (const part of message.split(/\{\}|(?<=[.,;]) /).map((each) => each.trim())) {
       assert.ok(text.includes(part), `${message}: ${part}`);

@@ -29,7 +29,7 @@ function dayName(time: number): string {
   });
 }
 
-/** The figures by label: today, yesterday, a week ago. */
+/** The figures by label: today; today in whole hours, if it differs; yesterday, a week ago. */
 function figuresIn(html: string): Record<string, string[]> {
   const figures = html.matchAll(
     /<div class="figure"><h3>([^<]+)<\/h3><p>([^<]+)<\/p>(.*?)<\/dl>/gs,
@@ -61,7 +61,7 @@ function attentionIn(html: string): Record<string, { count: string | null; path:
   );
 }
 
-Deno.test("console overview: compares today with yesterday and last week, each until the same hour", async () => {
+Deno.test("console overview: compares whole hours of today with the same hours of yesterday and last week", async () => {
   const clock = manualClock(timeOf("01:00", 7));
   const goTo = (time: number) => clock.set(new Date(time));
   await using payments = await openPayments({ now: clock.now });
@@ -78,20 +78,35 @@ Deno.test("console overview: compares today with yesterday and last week, each u
   const { id } = await payments.paid("gopay", { gross_amount: 100_000 });
   await payments.post(`/payments/${id}/refund/`, { amount: 30_000 });
   await payments.charge("bca");
-  // 15:30 in Jakarta.
+  // The hour that has begun, 15:00 to 16:00 in Jakarta, is not compared.
+  goTo(timeOf("08:10", 1));
+  await payments.paid("qris", { gross_amount: 700_000 });
+  goTo(timeOf("08:10"));
+  await payments.paid("gopay", { gross_amount: 5_000 });
   goTo(timeOf("08:30"));
   await updateStats(payments.app.service);
 
   const { page } = await openStaff(payments);
   assert.deepEqual(figuresIn(page.html), {
-    "Paid": ["Rp 100.000", "Rp 200.000 -50%", "Rp 50.000 +100%"],
-    "Paid payments": ["1", "1 0%", "1 0%"],
-    "Success rate": ["50%", "33.3%", "100%"],
+    "Paid": ["Rp 105.000", "Rp 100.000", "Rp 200.000 -50%", "Rp 50.000 +100%"],
+    "Paid payments": ["2", "1", "1 0%", "1 0%"],
+    "Success rate": ["66.7%", "50%", "33.3%", "100%"],
     "Pending": ["1", "2 -50%", "0"],
     "Refunds": ["Rp 30.000", "Rp 0", "Rp 0"],
     "Chargebacks": ["Rp 0", "Rp 0", "Rp 0"],
   });
-  assert.match(page.html, /from midnight to 16:00 WIB/);
+  assert.match(page.html, /each day from midnight to 15:00 WIB/);
+  assert.match(page.html, /<dt>Today until 15:00<\/dt><dd>Rp 100\.000<\/dd>/);
+
+  // The figures that were counted last do not have the whole hour yet.
+  goTo(timeOf("09:00"));
+  assert.match((await openStaff(payments)).page.html, /from midnight to 15:00 WIB/);
+  // 00:30 in Jakarta.
+  goTo(timeOf("17:30"));
+  await updateStats(payments.app.service);
+  const { html } = (await openStaff(payments)).page;
+  assert.match(html, /The comparison begins after the first whole hour/);
+  assert.deepEqual(figuresIn(html.replaceAll("</p></div>", "</p></dl>"))["Paid"], ["Rp 0"]);
 });
 
 Deno.test("console overview: the chart has a legend, a title, and a table with the same figures", async () => {

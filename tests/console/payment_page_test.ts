@@ -133,7 +133,7 @@ Deno.test("console payment: shows the gateway's answers without signatures and t
   assert.match(unescape(stored.html), /<pre[^>]*>\{\s+".*"transaction_id": "/s);
   assert.match(stored.html, /<\/time> (Captured|Paid): (Applied|Duplicate)/);
   const { html: translated } = await staff.open(path, { "Accept-Language": "id" });
-  assert.match(translated, /<\/time> (Di-capture|Lunas): \p{Lu}/u);
+  assert.match(translated, /<\/time> (Kartu ditagih|Lunas): \p{Lu}/u);
   await staff.open(path);
   const { html, status } = await staff.submit(/gateway/);
   assert.equal(status, 200);
@@ -220,4 +220,56 @@ Deno.test("console refund: staff mark a refund that waits at the bank as refused
   assert.deepEqual((await payments.read(payment.id)).refunds.map(({ status }) => status), [
     "denied",
   ]);
+});
+
+Deno.test("console payment: a method without refunds says so, and what to do, instead of a form", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("bca");
+  const staff = await openStaff(payments);
+  const texts = {
+    en: /BCA virtual accounts have no refunds; return the money by bank transfer/,
+    id: /virtual account BCA tidak dapat dikembalikan .*; kembalikan uangnya dengan transfer bank/,
+  };
+  for (const [language, text] of Object.entries(texts)) {
+    const headers = { "Accept-Language": language };
+    const page = await staff.open(`/console/payments/${id}/`, headers);
+    assert.match(page.html, text);
+    assert.ok(!page.html.includes(`/payments/${id}/refund/`));
+    const { status, html } = await staff.open(`/console/payments/${id}/refund/`, headers);
+    assert.equal(status, 400);
+    assert.match(html, text);
+    assert.ok(!formsOf(html).some(({ action }) => action.endsWith("/refund/")));
+  }
+});
+
+Deno.test("console payment: shows the card, no QR code of a paid payment, and metadata line by line", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const staff = await openStaff(payments);
+  const factsOf = (html: string) =>
+    new Map(
+      [...html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/gs)].map(([, name, value]) =>
+        [name!, value!.replaceAll(/<[^>]*>/g, " ").trim()] as const
+      ),
+    );
+  const { id, transaction_id } = await payments.charge("card_3ds", {
+    metadata: { cart: "c-1", gift: { wrap: true } },
+  });
+  await payments.sandbox.control(`transactions/${transaction_id}/three_ds`, { result: "success" });
+  await payments.refresh(id);
+  const english = factsOf((await staff.open(`/console/payments/${id}/`)).html);
+  assert.equal(english.get("Card"), "Visa 48111111-1114");
+  assert.equal(english.get("Bank"), "BNI");
+  assert.match(english.get("Approval code")!, /^\w+$/);
+  assert.equal(english.get("3-D Secure"), "Authenticated by the customer (ECI 05)");
+  assert.equal(english.get("Captured"), "Rp 44.000");
+  assert.match(unescape(english.get("Metadata")!), /^cart +c-1 +gift +\{\s+"wrap": true\s+\}$/);
+  const headers = { "Accept-Language": "id" };
+  const indonesian = factsOf((await staff.open(`/console/payments/${id}/`, headers)).html);
+  assert.equal(indonesian.get("Kartu"), "Visa 48111111-1114");
+  assert.equal(indonesian.get("3-D Secure"), "Terverifikasi oleh pelanggan (ECI 05)");
+
+  const paid = await payments.paid("qris");
+  const { html } = await staff.open(`/console/payments/${paid.id}/`, { "Accept-Language": "en" });
+  assert.ok(!factsOf(html).has("QR code") && !factsOf(html).has("Captured"));
+  assert.equal(factsOf(html).get("Paid"), "Rp 44.000");
 });

@@ -132,7 +132,7 @@ Deno.test("console: the export of a view has exactly its payments, like the API'
   ];
   for (const [view, query, count] of views) {
     await staff.open(`/console/payments/?${view}`);
-    const [, link] = staff.page.html.match(/href="(\/console\/payments\/export\/[^"]*)"/)!;
+    const [, link] = staff.page.html.match(/href="(\/console\/payments\/export\/[^"]*)"[^>]*>CSV/)!;
     const file = await staff.open(link!.replaceAll("&amp;", "&"));
     assert.equal(file.status, 200, file.html);
     assert.match(file.headers.get("content-disposition")!, /attachment; filename="payments.csv"/);
@@ -151,7 +151,7 @@ Deno.test("console: the export of refunds has only those of the chosen status", 
   const staff = await openStaff(payments);
   for (const [status, count] of [["succeeded", 1], ["denied", 0]] as const) {
     await staff.open(`/console/refunds/?status=${status}`);
-    const [, link] = staff.page.html.match(/href="(\/console\/refunds\/export\/[^"]*)"/)!;
+    const [, link] = staff.page.html.match(/href="(\/console\/refunds\/export\/[^"]*)"[^>]*>CSV/)!;
     const { html } = await staff.open(link!);
     assert.equal(html.split("\r\n").length, count + 2, status);
   }

@@ -38,6 +38,26 @@ Deno.test("console payments: lists, filters and searches the payments of all use
   assert.equal((await find({ from: today, to: today })).length, 3);
   assert.deepEqual(await find({ to: "2020-01-01" }), []);
   assert.match(staff.page.html, /No payments were found/);
+
+  // A search has no filters: the page shows none as in use, and says so.
+  const filters = { status: "expire", payment_type: "qris", from: today, to: today };
+  const ignored: Record<string, string>[] = [filters, { outcome: "unknown" }, { owner: "none" }];
+  for (const more of ignored) {
+    const found = await find({ q: customer, ...more });
+    assert.deepEqual(found, [paid.order_id, pending.order_id], JSON.stringify(more));
+    const [chosen] = staff.page.html.match(/<ul class="chosen".*?<\/ul>/s)!;
+    assert.deepEqual(chosen.match(/Remove [^:"]+/g), ["Remove Search"]);
+    assert.doesNotMatch(staff.page.html, /value="expire" checked|aria-current="true"[^>]*>Today/);
+    assert.match(staff.page.html, /A search looks in all payments, and filters are not used/);
+  }
+  const [, period] = staff.page.html.match(/href="([^"]+)"[^>]*>Today</)!;
+  await staff.open(period!.replaceAll("&amp;", "&"));
+  assert.equal(orderIdsIn(staff.page.html).length, 3);
+  assert.match(staff.page.html, /<input id="q"[^>]* value=""/);
+  assert.doesNotMatch(staff.page.html, /A search looks in all payments|Remove Search/);
+  await staff.post("/console/preferences/", { language: "id", path: "/" });
+  await find({ q: customer, ...filters });
+  assert.match(staff.page.html, /Pencarian mencakup semua pembayaran, dan filter tidak dipakai/);
 });
 
 Deno.test("console payments: an invalid filter is named, and the form keeps its values", async () => {
@@ -105,7 +125,10 @@ Deno.test("console refund: rejects a form that is older than another refund, and
     assert.equal((await payments.read(payment.id)).refund_amount, "30000.00");
   }
   await stale.open(`/console/payments/${payment.id}/refund/`);
-  assert.match((await stale.submit(/refund/, { amount: "44000" })).html, /must be at most 14000/);
+  assert.match(
+    (await stale.submit(/refund/, { amount: "44000" })).html,
+    /must be at most Rp 14\.000/,
+  );
   assert.equal((await payments.read(payment.id)).refund_amount, "30000.00");
 });
 

@@ -63,7 +63,7 @@ Deno.test("console reports: the CSV file has the rows of the API, and no formula
   assert.equal(
     lines[0],
     "start,user_id,count,paid_count,success_rate,gross_amount,refund_amount,chargeback_amount," +
-      "net_amount,median_seconds_to_pay",
+      "net_amount,median_seconds_to_pay,fee_amount,payout_amount",
   );
   assert.equal(lines.length, 3);
   assert.match(lines[1]!, /^[\d-]{10} 00:00,'=HYPERLINK\(1\),1,0,0,0,0,0,0,/);

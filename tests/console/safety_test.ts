@@ -112,7 +112,7 @@ function formOf({ path }: { path: string }, token: string): FormFields {
 /** Forms that need no session: they only set cookies, or create the session. */
 const WITHOUT_SESSION = ["/preferences/", "/sign-in/"];
 
-const ASSETS = ["/console.css/", "/console.js/", "/upload.js/"];
+const ASSETS = ["/console.css/", "/console.js/", "/upload.js/", "/invoice_form.js/"];
 
 Deno.test("console: no form acts if another site sends it, or without the session's token", async () => {
   await using webhooks = await openFilled();

@@ -54,7 +54,7 @@ Deno.test("console subscription: shows plan, schedule, customer, charges and tim
       "Rp 150.000 every month",
       "0 of 12",
       "Siti Utami",
-      "siti@example.com",
+      "/console/customers/?email=siti%40example.com",
       "Nothing was charged yet",
       "subscription_created",
       "Next charge",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { MAX, NIL } from "uuid";
 import type { Caller } from "../../core/auth/caller.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
+import { readTerms } from "../../core/payments/search.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { countCheckouts } from "../../db/reports/checkout_stats.ts";
 import { countAttention, countLastingUnknowns } from "../../db/reports/attention.ts";
@@ -26,7 +27,12 @@ import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/
 import { listPaidPayments } from "../../db/payments/paid_checks.ts";
 import { listNotifications } from "../../db/payments/notifications.ts";
 import { listOwnerless, listPayments, listUnanswered } from "../../db/payments/lists.ts";
-import { searchPayments } from "../../db/payments/search.ts";
+import {
+  searchBeginnings,
+  searchExact,
+  searchNewest,
+  searchParts,
+} from "../../db/payments/search.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reports/reconciliations.ts";
 import * as stats from "../../db/reports/stats.ts";
@@ -131,16 +137,18 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listDeliveries(sql, { endpointId: idOf(1), status: "failed", before: null, limit: 10 }),
   "list payments of a user and status": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", status: ["deny"] }),
-  "search payments of an order id": (sql) =>
-    searchPayments(sql, { owner: null, text: "o1777", email: null, phone: null, limit: 10 }),
-  "search payments of an unknown customer": (sql) =>
-    searchPayments(sql, {
-      owner: null,
-      text: "c@shop.example",
-      email: "c@shop.example",
-      phone: "0812",
-      limit: 10,
-    }),
+  "search the newest payments": (sql) =>
+    searchNewest(sql, { owner: null, terms: readTerms("o1777") }, 50),
+  "search the newest payments of a user": (sql) =>
+    searchNewest(sql, { owner: "u1", terms: readTerms("o1777") }, 50),
+  "search payments by a part of an order id": (sql) =>
+    searchParts(sql, { owner: null, terms: readTerms("o1777") }),
+  "search payments of a user by a part of an email address": (sql) =>
+    searchParts(sql, { owner: "u1", terms: readTerms("c1777@shop") }),
+  "search payments by the beginning of an order id": (sql) =>
+    searchBeginnings(sql, { owner: null, terms: readTerms("o1777") }),
+  "search payments by phone number, card or amount": (sql) =>
+    searchExact(sql, { owner: "u1", terms: readTerms("7777") }),
   "list payments of a status": (sql) => listPayments(sql, { ...ANY, status: ["deny"] }),
   "list payments of a user and type": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", payment_type: ["akulaku"] }),
@@ -162,8 +170,6 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
       status: ["deny", "settlement"],
       payment_type: ["akulaku", "qris"],
     }),
-  "search payments": (sql) =>
-    searchPayments(sql, { owner: "u1", text: "o77", email: null, phone: "0812", limit: 10 }),
   "list events of a rare name since a time": (sql) =>
     listEvents(sql, {
       ...ALL_EVENTS,
@@ -370,6 +376,7 @@ const DELTA: stats.StatsDelta = {
   gross_amount: 1,
   refund_amount: 0,
   chargeback_amount: 0,
+  fee_cents: 0,
   pay_ranges: [],
   pay_counts: [],
 };

@@ -112,7 +112,10 @@ Deno.test({
         headers: { "Content-Type": "application/json" },
         body: text,
       });
-    assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), payment);
+    assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), {
+      ...payment,
+      user_id: "bootstrap",
+    });
     const keptEvent = received()[0]!.headers["webhook-id"]!;
     const resume = (id: string) =>
       callService(`${service.url}/events/stream/`, {

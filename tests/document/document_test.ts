@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { generateApiKey } from "../../core/secrets/api_key.ts";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { PAYMENT_TYPES } from "../../core/payments/payment_types.ts";
 import { EVENT_NAMES } from "../../core/events/names.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";

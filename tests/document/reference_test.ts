@@ -29,6 +29,47 @@ Deno.test("reference page: page and script are served by the service with a stri
   assert.ok((await script.text()).length > 1_000_000);
 });
 
+const AT_PREFIX = {
+  DATABASE_URL: "postgres://somewhere/else",
+  GATEWAY_SERVER_KEY: "Mid-server-of-the-tests",
+  BASE_PATH: "/shop/pay",
+  PUBLIC_URL: "https://shop.example:8443/shop/pay",
+};
+
+Deno.test("reference page: shows links and all operations without its script", async () => {
+  await using app = await openApp({ databaseUrl, env: AT_PREFIX });
+  const html = await (await app.request("/shop/pay/reference/")).text();
+  const [beforeScript] = html.split("<script");
+  for (const path of ["/", "/guides/", "/console/", "/openapi.json"]) {
+    assert.ok(beforeScript!.includes(`href="/shop/pay${path}"`), path);
+  }
+  const operations = Object.entries(app.document().paths!).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods!).map(([method, { summary }]) =>
+      `<code>${method.toUpperCase()} /shop/pay${path}</code> ${summary.replaceAll("'", "&#39;")}`
+    )
+  );
+  assert.ok(operations.length > 50);
+  assert.deepEqual(operations.filter((each) => !beforeScript!.includes(each)), []);
+});
+
+Deno.test("document: its examples have the address and the base path of the service", async () => {
+  await using app = await openApp({ databaseUrl, env: AT_PREFIX });
+  const document: Json = JSON.parse(JSON.stringify(app.document()));
+  const { description } = document.info;
+  assert.match(description, /^export URL=https:\/\/shop\.example:8443\/shop\/pay KEY=/m);
+  for (const path of ["/guides/", "/console/", "/"]) {
+    assert.ok(description.includes(`](/shop/pay${path})`), path);
+  }
+  assert.match(description, /^GET \/shop\/pay\/payments\/\?limit=20 HTTP/m);
+  assert.match(description, /^Link: <\/shop\/pay\/payments\/\?limit=20/m);
+  assert.ok(!/127\.0\.0\.1|\]\(\/(?!shop\/pay)/.test(description), "no other address");
+  const { responses } = document.paths["/charge/"].post;
+  const { examples } = responses["201"].headers.Location;
+  assert.match(examples.pending_card.value, /^\/shop\/pay\/payments\/0/);
+  const list = document.paths["/payments/"].get.responses["200"];
+  assert.match(list.headers.Link.example, /^<\/shop\/pay\/payments\/\?limit/);
+});
+
 // One service for both tests, because its start takes longer than the first of them.
 let service: ServiceProcess;
 let folder: Awaited<ReturnType<typeof preparedFolder>>;
@@ -101,6 +142,7 @@ Deno.test({
       page.on("pageerror", (error: Error) => errors.push(String(error)));
       await page.goto(`${service.url}/reference`);
       await page.getByRole("heading", { name: "Payment Gateway Integration Service" }).waitFor();
+      await page.locator("#summary").waitFor({ state: "detached" });
       await screenshot(page, "light");
 
       await t.step(
@@ -145,6 +187,20 @@ Deno.test({
         const me = await send(page, "/me/");
         assert.equal(me.status(), 200);
         assert.equal((await me.json()).user_id, "developer");
+        await page.keyboard.press("Escape");
+      });
+
+      await t.step("the search shows operations before models", async () => {
+        await page.keyboard.press("Control+k");
+        await page.getByRole("combobox", { name: "Enter search query" }).fill("refund");
+        const options = page.getByRole("option");
+        await options.filter({ hasText: "Models:" }).first().waitFor();
+        const kinds: string[] = (await options.allInnerTexts()).map((text: string) =>
+          text.trim().split(":")[0]!
+        );
+        const firstModel = kinds.indexOf("Models");
+        assert.ok(firstModel > 0 && kinds[0] === "Operation", `${kinds}`);
+        assert.ok(kinds.slice(firstModel).every((kind) => kind === "Models"), `${kinds}`);
         await page.keyboard.press("Escape");
       });
 

@@ -429,6 +429,29 @@ Deno.test("notification: is unmatched and answered with 200 if the gateway does 
   assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
 });
 
+Deno.test("GET /notifications/{pk}/: staff and viewers read one, other callers get forbidden", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { app } = payments;
+  const staff = await app.createKey({ userId: "ops", isStaff: true });
+  const viewer = await app.createKey({ userId: "audit", isViewer: true });
+  const charged = await payments.charge("bca");
+  const stored = await notifyAndRead(payments, buildNotification(charged, "settlement"));
+  const path = `/notifications/${stored.id}/`;
+  for (const key of [staff, viewer]) {
+    const read = await payments.get(path, key);
+    assert.equal(read.status, 200, await read.clone().text());
+    const notification = NotificationSchema.parse(await read.json());
+    assert.deepEqual(
+      [notification.id, notification.payment_id, notification.status],
+      [stored.id, charged.id, "processed"],
+    );
+  }
+  await assertProblem(await payments.get(path), 403, "forbidden");
+  for (const id of [charged.id, "17"]) {
+    await assertProblem(await payments.get(`/notifications/${id}/`, staff), 404, "not_found");
+  }
+});
+
 Deno.test("notification: its customer details are not stored; unknown fields are", async () => {
   await using payments = await openPayments({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });

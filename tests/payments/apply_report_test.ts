@@ -5,7 +5,7 @@ import {
   applyReport,
   type GatewayReport,
 } from "../../core/payments/apply_report.ts";
-import type { PaymentType } from "../../core/payments/charge_input.ts";
+import type { PaymentType } from "../../core/payments/payment_types.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { batched } from "../../db/records/batched.ts";

@@ -262,7 +262,7 @@ Deno.test("payment actions: reject a body that is not a JSON object", async () =
         headers: { "Content-Type": type },
         body,
       });
-    for (const body of ["[]", "null", '"{}"', "7", "true"]) {
+    for (const body of ["[]", '"{}"', "7", "true"]) {
       const { errors } = await assertProblem(await send(body), 400, "validation_error");
       assert.deepEqual(errors, [{ field: "body", message: "must be an object" }]);
     }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ChargeSchema, PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { ChargeSchema } from "../../core/payments/charge_input.ts";
+import { PAYMENT_TYPES } from "../../core/payments/payment_types.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { ACCEPTED_CARD, type Json, merge } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
@@ -89,7 +90,10 @@ Deno.test("charge: responds 201 with the full payment and its Location", async (
   const response = await charges.send(CHARGE);
   assert.equal(response.status, 201);
   const body = await response.json();
-  assert.deepEqual(Object.keys(body).sort(), Object.keys(PaymentSchema.shape).sort());
+  assert.deepEqual(
+    Object.keys(body).sort(),
+    Object.keys(PaymentSchema.omit({ user_id: true }).shape).sort(),
+  );
   assert.equal(response.headers.get("location"), `/payments/${body.id}/`);
   assert.equal(response.headers.get("idempotency-replayed"), null);
   const found = await charges.get(response.headers.get("location")!);
@@ -239,7 +243,6 @@ Deno.test("charge: reports the index and field of a wrong item", async () => {
     assert.deepEqual(Object.keys(errors), [`item_details.1.${field}`], `${field}: ${value}`);
   }
   const lists: [unknown, string][] = [
-    [[], "must not be empty"],
     [{}, "must be an array"],
     [Array(1001).fill(ITEM), "must have at most 1000 elements"],
     [Array(19_000).fill(0), "must have at most 1000 elements"],

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { OTHER_PAYMENT_TYPES, PAYMENT_TYPES } from "../../core/payments/payment_types.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { listPayments } from "../../db/payments/lists.ts";
@@ -194,10 +194,18 @@ Deno.test("payment list: rejects an unknown payment_type or status and names the
   const cases = [
     [
       "payment_type",
-      ["", "PAYPAL", "QRIS", "paypal,ovo", "pay-pal"],
-      `must be one of ${PAYMENT_TYPES.join(", ")}, or another type of the gateway`,
+      ["", "PAYPAL", "paypal", "paypal,ovo", "pay-pal", "boku", "akulaku_va_2"],
+      `must be one of ${[...PAYMENT_TYPES, ...OTHER_PAYMENT_TYPES].join(", ")}`,
     ],
-    ["payment_type", ["qrid", "Qris"], "is not known; did you mean qris?"],
+    ["payment_type", ["qrid", "Qris", "QRIS", "qr"], "is not known; did you mean qris?"],
+    ["payment_type", ["card", "Visa"], "is not known; did you mean credit_card?"],
+    [
+      "payment_type",
+      ["bank", "bca", "bni_va", "virtual-account"],
+      "is not known; did you mean bank_transfer?",
+    ],
+    ["payment_type", ["mandiri"], "is not known; did you mean echannel?"],
+    ["payment_type", ["indomaret", "alfamart"], "is not known; did you mean cstore?"],
     [
       "status",
       ["paid", "", "Pending", "pending'--"],
@@ -211,6 +219,12 @@ Deno.test("payment list: rejects an unknown payment_type or status and names the
       assert.deepEqual(errors, [{ field: name, message }], value);
     }
   }
+});
+
+Deno.test("payment list: accepts the gateway's types that only payments of invoices have", async () => {
+  await using payments = await openPayments();
+  const query = OTHER_PAYMENT_TYPES.map((type) => `payment_type=${type}`).join("&");
+  assert.deepEqual(await (await payments.get(`/payments/?${query}`)).json(), []);
 });
 
 Deno.test("payment list: rejects a cursor that the service did not issue", async () => {

@@ -209,13 +209,26 @@ Deno.test("refund: fails and releases the reserved amount if the gateway rejects
   assert.deepEqual(afterFullRefund.refunds.map(({ status }) => status), ["failed", "succeeded"]);
 });
 
-Deno.test("refund: is rejected for a payment type without refunds, and the payment stays settled", async () => {
+Deno.test("refund: is refused before the gateway is asked if the method has no refunds, and says what to do", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const payment = await payments.paid("bca");
-  await assertProblem(await refund(payments, payment), 400, "invalid_state");
-  const after = await payments.read(payment.id);
-  assert.equal(after.transaction_status, "settlement");
-  assert.deepEqual(after.refunds.map(({ status }) => status), ["failed"]);
+  const methods = {
+    bca: "BCA virtual accounts",
+    permata: "PERMATA virtual accounts",
+    echannel: "Mandiri bills",
+    cstore: "Payments at Alfamart",
+  } as const;
+  for (const kind of Object.keys(methods) as (keyof typeof methods)[]) {
+    const payment = await payments.paid(kind);
+    const reason = `${methods[kind]} have no refunds; return the money by bank transfer.`;
+    assert.equal(payment.no_refund_reason, reason);
+    const problem = await assertProblem(await refund(payments, payment), 400, "invalid_state");
+    assert.equal(problem.detail, reason);
+    const after = await payments.read(payment.id);
+    assert.equal(after.transaction_status, "settlement");
+    assert.deepEqual(after.refunds, []);
+  }
+  assert.equal(payments.relay.times("POST /v2/:id/refund"), 0);
+  assert.equal((await payments.charge("gopay")).no_refund_reason, null);
 });
 
 const NOT_REFUNDABLE: Record<string, (payments: RelayedPayments) => Promise<Payment>> = {

@@ -39,6 +39,7 @@ Deno.test("POST /reviews/{pk}/approve/: makes a challenged payment paid", async 
   assert.deepEqual([approved.fraud_status, approved.is_paid], ["accept", true]);
   assert.deepEqual(await parsePayment(await reviews.get(`/payments/${id}/`, reviews.staff), 200), {
     ...approved,
+    user_id: "alice",
   });
   assert.deepEqual(await reviews.events(id), ["payment_received", "payment_settled"]);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { PAYMENT_TYPES } from "../../core/payments/payment_types.ts";
 import { createDatabase } from "../support/database/database.ts";
 import {
   assertMembers,

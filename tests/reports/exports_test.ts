@@ -1,7 +1,7 @@
 import { parse } from "csv-parse/sync";
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/secrets/api_key.ts";
-import { neutralize } from "../../core/reports/csv.ts";
+import { csvFormat, neutralize } from "../../core/reports/csv.ts";
 import { createExports, EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { callService } from "../support/client.ts";
@@ -373,9 +373,8 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
   } as const;
   const stream = await exports.open(caller, {
     columns: ["id"],
-    hasByteOrderMark: false,
     readPage: () => Promise.resolve({ rows: [["1"]], next: null }),
-  });
+  }, csvFormat({ hasByteOrderMark: false }));
   assert.throws(() => exports.admit(caller), { code: "rate_limited" });
   await until("the export is aborted", () => {
     try {
@@ -402,7 +401,6 @@ Deno.test("export: reads one page at a time, however many there are, and skips e
   let readPages = 0;
   const stream = await exports.open<number>(caller, {
     columns: ["id"],
-    hasByteOrderMark: false,
     readPage(after) {
       readPages++;
       const number = (after ?? 0) + 1;
@@ -412,7 +410,7 @@ Deno.test("export: reads one page at a time, however many there are, and skips e
         next: number === pages ? null : number,
       });
     },
-  });
+  }, csvFormat({ hasByteOrderMark: false }));
   let lines = 0;
   let takenPages = -1;
   let mostAhead = 0;

@@ -57,6 +57,8 @@ Deno.test("stats: counts belong to the day of creation, amounts to the day on wh
       refund_amount: "0.00",
       chargeback_amount: "0.00",
       net_amount: "0.00",
+      fee_amount: null,
+      payout_amount: null,
     },
     {
       start: "2031-03-05T17:00:00.000Z",
@@ -67,6 +69,8 @@ Deno.test("stats: counts belong to the day of creation, amounts to the day on wh
       refund_amount: "0.00",
       chargeback_amount: "0.00",
       net_amount: "50000.00",
+      fee_amount: null,
+      payout_amount: null,
     },
     {
       start: "2031-03-06T17:00:00.000Z",
@@ -77,6 +81,8 @@ Deno.test("stats: counts belong to the day of creation, amounts to the day on wh
       refund_amount: "15000.00",
       chargeback_amount: "0.00",
       net_amount: "-15000.00",
+      fee_amount: null,
+      payout_amount: null,
     },
   ]);
   const median = rows[0]!.median_seconds_to_pay;

@@ -26,6 +26,13 @@ Deno.test("SDK: has every operation that clients need, with an idempotency key w
   }
 });
 
+Deno.test("SDK: the README has no command that installs an unpublished package", async () => {
+  const readme = await Deno.readTextFile(join(PROJECT, "sdk/README.md"));
+  const commands = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => commands!);
+  assert.deepEqual(commands.filter((each) => /npm (install|i) payment-gateway/.test(each)), []);
+  assert.match(commands.join(), /^npm install \S+\/sdk\/dist\/client$/m);
+});
+
 Deno.test("SDK: the README names every call, and every operation that has none", async () => {
   const readme = await Deno.readTextFile(join(PROJECT, "sdk/README.md"));
   const program = await Deno.readTextFile(join(PROJECT, "sdk/consumer/every_operation.ts"));

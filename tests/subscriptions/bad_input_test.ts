@@ -43,7 +43,7 @@ const INVALID: [field: string, message: string, more: Json][] = [
     ["amount", AMOUNT, { amount }] as [string, string, Json]
   ),
   ["payment_type", "is required", { payment_type: undefined }],
-  ...["bank_transfer", "", "CREDIT_CARD", 1].map((payment_type) =>
+  ...["bank_transfer", "", "PAYPAL", 1].map((payment_type) =>
     ["payment_type", "must be one of credit_card, gopay", { payment_type }] as [
       string,
       string,

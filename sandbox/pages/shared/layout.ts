@@ -32,6 +32,11 @@ const STRIP: Record<SnapLanguage, string> = {
   id: "bukan pembayaran sungguhan",
 };
 
+const SKIP: Record<SnapLanguage, string> = {
+  en: "Skip to the content",
+  id: "Langsung ke isi halaman",
+};
+
 function policyFor({ canBeFramed, formTarget }: Page): string {
   return [
     "default-src 'none'",
@@ -61,9 +66,10 @@ export function render(c: Context, options: Page) {
             ${script && html`<script src="/assets/${script}.js" type="module"></script>`}
           </head>
       <body>
-        <p class="strip"><a href="/" ${options.canBeFramed &&
-          "target=_top"}>Sandbox</a>: ${STRIP[language]}</p>
-        <main class="${isDashboard ? "wide" : "narrow"}">${body}</main>
+        <a class="skip" href="#main">${SKIP[language]}</a>
+        <header class="strip"><a href="/" ${options.canBeFramed &&
+          "target=_top"}>Sandbox</a>: ${STRIP[language]}</header>
+        <main id="main" class="${isDashboard ? "wide" : "narrow"}">${body}</main>
       </body>
     </html>
   `;

@@ -162,6 +162,7 @@ async function receiveNotifications(call: CallOperation): Promise<void> {
     }),
   });
   const [notification] = await call("listNotifications", { order_id });
+  await call("getNotification", { pk: notification.id });
   await call("replayNotification", { pk: notification.id });
 }
 

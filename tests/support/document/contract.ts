@@ -30,7 +30,7 @@ const UNDECLARED_HEADERS = [
 ];
 
 /** Pages for people, and the document itself: the document does not declare them. */
-const PAGES = /^\/($|(openapi\.json|reference|guides|console|pay)(\/|$))/;
+const PAGES = /^\/($|(openapi\.json|reference|guides|console|pay|demo)(\/|$))/;
 
 /** The codes of responses for paths and methods that do not exist. */
 const UNKNOWN_ROUTE_CODES: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };

@@ -72,7 +72,12 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
     staff,
     create: async (more = {}, headers, key) =>
       await parseInvoice(await post("/invoices/", { ...invoiceDue(now()), ...more }, headers, key)),
-    find: async (id) => await parseInvoice(await get(`/invoices/${id}/`, staff), 200),
+    async find(id) {
+      const found = await parseInvoice(await get(`/invoices/${id}/`, staff), 200);
+      // The responses of other operations do not have it, and tests compare them.
+      delete found.user_id;
+      return found;
+    },
     void: async (id, body, headers) => await post(`/invoices/${id}/void/`, body, headers),
     atGateway: ({ gateway_invoice_id }) => sandbox.get(`/v1/invoices/${gateway_invoice_id}`),
     pay: async ({ gateway_invoice_id }, request = {}) =>

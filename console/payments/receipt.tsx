@@ -1,0 +1,92 @@
+/** `/console/payments/{id}/receipt/`: a receipt for the customer, to print or to save as PDF. */
+
+import type { FC } from "hono/jsx";
+import { ServiceError } from "../../core/errors.ts";
+import type { PaymentView } from "../../core/payments/views.ts";
+import { parsePathId } from "../../http/paths.ts";
+import type { ConsoleBase } from "../shared/base.tsx";
+import { BackLink, Facts, Table, Time } from "../shared/elements.tsx";
+import { methodName, rupiah } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import type { SignedInView } from "../shared/session.ts";
+import { chargebackOf, hasReceipt, readPaymentFor } from "./payment.tsx";
+
+export function addReceipt({ service, router, signedIn, page }: ConsoleBase): void {
+  router.get("/payments/:id/receipt/", async (c) => {
+    const view = await signedIn(c);
+    const payment = await readPaymentFor(service, view, parsePathId(c.req.param("id")));
+    if (!hasReceipt(payment)) throw new ServiceError("not_found");
+    const props = { view, payment, merchant: service.merchant.name };
+    return page(c, <ReceiptPage {...props} />);
+  });
+}
+
+interface ReceiptProps {
+  view: SignedInView;
+  payment: PaymentView;
+  merchant: string | null;
+}
+
+const ReceiptPage: FC<ReceiptProps> = ({ view, payment, merchant }) => {
+  const { words } = view;
+  const texts = words.receipt;
+  const path = `/payments/${payment.id}/`;
+  const chargeback = chargebackOf(view, payment);
+  const customer = [payment.customer_first_name, payment.customer_last_name].filter(Boolean);
+  return (
+    <Frame view={view} title={`${texts.title} ${payment.order_id}`} path={`${path}receipt/`}>
+      <BackLink view={view} to={path}>{payment.order_id}</BackLink>
+      <article class="card receipt">
+        {merchant && <p class="merchant">{merchant}</p>}
+        <h1>{texts.title}</h1>
+        <Facts
+          facts={{
+            [words.order]: payment.order_id,
+            [texts.paidOn]: <Time view={view} at={paidTime(payment)} />,
+            [words.method]: methodName(words, payment.payment_type, payment.bank),
+            [words.customer]: customer.join(" "),
+            [words.email]: payment.customer_email,
+            [words.transaction]: payment.transaction_id,
+          }}
+        />
+        {payment.items.length > 0 && (
+          <Table
+            label={words.items}
+            class="cards"
+            columns={[words.item, words.price, words.quantity, words.subtotal]}
+            amounts={[1, 2, 3]}
+          >
+            {payment.items.map((item) => (
+              <tr>
+                <td class="wide">{item.name}</td>
+                <td class="amount">{rupiah(item.price)}</td>
+                <td class="amount">{item.quantity}</td>
+                <td class="amount">{rupiah(item.subtotal)}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        <p class="total">
+          {texts.paid} <span class="amount">{rupiah(payment.captured_amount!)}</span>
+        </p>
+        {Number(payment.refund_amount) > 0 && (
+          <p class="total">
+            {words.refunded} <span class="amount">{rupiah(payment.refund_amount)}</span>
+          </p>
+        )}
+        {chargeback && (
+          <p class="total">
+            {words.paymentPage.chargedBack} <span class="amount">{chargeback}</span>
+          </p>
+        )}
+        <p class="help">{texts.thanks}</p>
+      </article>
+      <p class="help no-print">{texts.printHelp}</p>
+    </Frame>
+  );
+};
+
+/** A card is paid when it is charged, and settled a day later. */
+function paidTime({ payment_type, settlement_time, transaction_time }: PaymentView): string | null {
+  return payment_type === "credit_card" ? transaction_time : settlement_time ?? transaction_time;
+}
