@@ -18,6 +18,7 @@ import { createDocument, type Document } from "./openapi/document.ts";
 import { DEFAULT_URL } from "./openapi/introduction.ts";
 import { createPayPages } from "./pay/pay.ts";
 import { createReference } from "./openapi/reference.ts";
+import type { Demo } from "./pages/demo.ts";
 import { createWelcomePages } from "./pages/welcome.ts";
 import { createAuditRoutes } from "./routes/access/audit.ts";
 import { createEventRoutes } from "./routes/events/routes.ts";
@@ -73,6 +74,8 @@ export interface AppOptions extends Service {
   developmentStaffKey: string | null;
   /** The sandbox that runs with the service; the service's pages link to it. */
   sandboxUrl?: string | null;
+  /** Creates demo data; null except in the embedded default. */
+  demo?: Demo | null;
   /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];
 }
@@ -99,7 +102,11 @@ export function createApp(options: AppOptions): App {
     return created ??= createDocument(documented, { basePath, url });
   };
   const reference = createReference({ document, basePath, developmentKey });
-  const welcome = createWelcomePages({ basePath, sandboxUrl: service.sandboxUrl ?? null });
+  const welcome = createWelcomePages({
+    basePath,
+    sandboxUrl: service.sandboxUrl ?? null,
+    demo: service.demo ?? null,
+  });
 
   const authenticate = createAuthenticator(service);
   const rateLimit = createRateLimit(service.config.rateLimit, clock);

@@ -13,6 +13,7 @@ const COMMANDS = {
   keys: () => import("./commands/keys.ts"),
   account: () => import("./commands/account.ts"),
   run: () => import("./commands/run_task.ts"),
+  demo: () => import("./commands/demo/command.ts"),
   doctor: () => import("./commands/doctor.ts"),
   "verify-gateway": () => import("./commands/verify/command.ts"),
   openapi: () => import("./commands/openapi.ts"),

@@ -40,6 +40,7 @@ import { type Crons, registerCrons } from "./crons.ts";
 import { openPool, reachDatabase } from "./database_access.ts";
 import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
+import { createDemo, fillAndPrint } from "./demo/demo.ts";
 import { openDemoCheckout } from "./demo_checkout.ts";
 import { type DevelopmentKeys, ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
@@ -69,6 +70,8 @@ export interface ServeOptions {
    * register them before that.
    */
   crons?: Crons;
+  /** Fills the embedded default with demo data, and ends. */
+  onlyDemo?: boolean;
 }
 
 export async function run(
@@ -80,7 +83,7 @@ export async function run(
 }
 
 export async function serve(readConfig: () => Config, options: ServeOptions = {}): Promise<void> {
-  const { events = createEvents(), crons = registerCrons() } = options;
+  const { events = createEvents(), crons = registerCrons(), onlyDemo = false } = options;
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
   const log = createLog(
     Deno.stdout.isTerminal() ? (lines) => out.write(readableLog(lines)) : out.write,
@@ -96,7 +99,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const { config, logo } = settings;
   const early = config.isDenoDeploy ? listenEarly(config, log) : null;
   try {
-    await runService(config, { logo, events, crons, log, stop, early });
+    await runService(config, { logo, events, crons, log, stop, early, onlyDemo });
   } catch (error) {
     crons.skip();
     await early?.fail();
@@ -124,6 +127,8 @@ async function exit(log: Log, out: Writer): Promise<void> {
 }
 
 interface RunOptions {
+  /** Ends after the demo's data was created, instead of serving. */
+  onlyDemo: boolean;
   logo: Logo | null;
   events: Events;
   crons: Crons;
@@ -137,9 +142,10 @@ interface RunOptions {
 async function runService(config: Config, options: RunOptions): Promise<void> {
   const { events, crons, log, stop, early } = options;
   // Before the service accepts requests there is nothing to finish. An embedded database server
-  // ends with this process (`db/embedded/run_server.sh`).
+  // ends with this process (`db/embedded/run_server.sh`). `deno task demo` does not finish either:
+  // a demo that was interrupted is incomplete.
   let isServing = false;
-  stop.received.then(() => isServing || Deno.exit(0));
+  stop.received.then(() => isServing || Deno.exit(options.onlyDemo ? 1 : 0));
 
   const build = config.build ?? await readCommit(join(import.meta.dirname!, ".."));
   await using resources = new AsyncDisposableStack();
@@ -148,7 +154,12 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const { background } = service;
   if (config.mail) addMailHandlers(events, service, config.mail, createMailer(config.mail));
   const handlers = events.close();
-  const jobs = createJobs({ ...service, gateway: background }, { jobQueue, handlers, crons });
+  const demo = sandbox && createDemo(service, sandbox, () => url);
+  const jobs = createJobs({ ...service, gateway: background }, {
+    jobQueue,
+    handlers,
+    crons: { ...crons, start: (run) => crons.start(demo?.pausing(run) ?? run) },
+  });
   // Before events are published, so that these handlers get all of them.
   resources.use(await keepRegistered(service, handlers));
   resources.use(startPositionPublisher(service));
@@ -171,10 +182,11 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     developmentKey: developmentKeys?.user ?? null,
     developmentStaffKey: developmentKeys?.staff ?? null,
     sandboxUrl: sandbox?.url ?? null,
+    demo,
   });
   early?.open(app.fetch);
   const http = early?.http ?? await listen(config, app.fetch);
-  isServing = true;
+  isServing = !options.onlyDemo;
   jobs.start();
   thisInstance.recoverOthers(jobs.recover);
   const url = addressOf(http.addr) + config.basePath;
@@ -183,15 +195,19 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
   const firstSteps = developmentKeys &&
     { demo: await openDemoCheckout(service), keys: developmentKeys };
-  if (firstSteps || Deno.stdout.isTerminal()) {
+  if (options.onlyDemo) printStatus("The sandbox and the service replay a year");
+  else if (firstSteps || Deno.stdout.isTerminal()) {
     const gateway = sandbox ? null : `${config.gateway.environment}, ${config.gateway.baseUrl}`;
     printStartMessage({ url, build, gateway, sandbox: sandbox?.url ?? null, firstSteps });
   } else log.info("started", { url, version: VERSION, build });
 
-  await stop.received;
-  isDraining = true;
-  log.info("stopping");
-  await shutDown(config, { streams, jobs, http, resources });
+  try {
+    await (options.onlyDemo ? fillAndPrint(demo) : stop.received);
+  } finally {
+    isDraining = true;
+    log.info("stopping");
+    await shutDown(config, { streams, jobs, http, resources });
+  }
 }
 
 /** Opens everything that the service works with, from the database to the gateway. */
@@ -203,12 +219,13 @@ async function openService(
   const { events, log, logo } = options;
   const storage = await openStorage(config, resources, options);
   const { database, databaseUrl, migrations, serviceClock, thisInstance } = storage;
-  const clock = serviceClock.now;
   const developmentKeys = await ensureKeys(database, config, log);
   const account = await openAccountGuard(database, config, log);
   const { client: gateway, background, sandbox } = resources.use(
     await openGateway(config, log, account),
   );
+  // While the sandbox replays the past, the service lives in the past, too (`demo/demo.ts`).
+  const clock = () => sandbox?.replayedTime() ?? serviceClock.now();
   await requireSameAccount(background, log);
   let ownUrl: string | null = null;
   const secret = await database.query(ensureLinkSecret, "read secret of links");

@@ -7,24 +7,39 @@ import { ServiceError } from "../core/errors.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { GUIDE_PATHS, PICTURES, renderGuide } from "./guides.ts";
+import { type Demo, renderDemo, requireOwnForm } from "./demo.ts";
 import { escapeHtml, PAGE_HEADERS, renderPage } from "./page.ts";
 
 export interface WelcomeOptions {
   basePath: string;
   /** The URL of the sandbox; null: no sandbox runs with the service. */
   sandboxUrl: string | null;
+  /** Null except in the embedded default. */
+  demo: Demo | null;
 }
 
-export function createWelcomePages({ basePath, sandboxUrl }: WelcomeOptions): Hono {
+export function createWelcomePages({ basePath, sandboxUrl, demo }: WelcomeOptions): Hono {
   const router = new Hono();
 
-  router.get("/", (c) => {
+  router.get("/", async (c) => {
     // The same address has two representations.
     c.header("Vary", "Accept");
     if (!prefersHtml(c.req.header("accept"))) return c.json(indexOf(basePath, sandboxUrl));
     const html = welcome(basePath, serviceUrl(c, basePath), sandboxUrl);
-    return page(c, "Payment Gateway Integration Service", html);
+    const state = await demo?.state();
+    if (!state) return page(c, TITLE, html);
+    // The page has no script, so it loads itself again.
+    if (state.status === "running") c.header("Refresh", "2");
+    return page(c, TITLE, html + renderDemo(state, basePath), WITH_FORM);
   });
+
+  if (demo) {
+    router.post("/demo/", (c) => {
+      requireOwnForm(c);
+      demo.start();
+      return c.redirect(`${basePath}/`, 303);
+    });
+  }
 
   router.get(
     "/guides/style.css/",
@@ -55,12 +70,23 @@ export function createWelcomePages({ basePath, sandboxUrl }: WelcomeOptions): Ho
     });
   }
 
-  function page(c: Context, title: string, html: string): Response {
-    return c.body(renderPage({ title, basePath, html }), 200, PAGE_HEADERS);
+  function page(c: Context, title: string, html: string, headers = PAGE_HEADERS): Response {
+    return c.body(renderPage({ title, basePath, html }), 200, headers);
   }
 
   return router;
 }
+
+const TITLE = "Payment Gateway Integration Service";
+
+/** The welcome page of the embedded default has a form. */
+const WITH_FORM = {
+  ...PAGE_HEADERS,
+  "Content-Security-Policy": PAGE_HEADERS["Content-Security-Policy"]
+    .replace("form-action 'none'", "form-action 'self'"),
+  // With `no-referrer`, browsers send the form with `Origin: null`.
+  "Referrer-Policy": "same-origin",
+};
 
 /** True if the client accepts `text/html`, and does not list `application/json` before it. */
 function prefersHtml(accept: string | undefined): boolean {

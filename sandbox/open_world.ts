@@ -81,7 +81,9 @@ export function openWorld(options: WorldOptions): OpenWorld {
 function readWorld(options: WorldOptions, store: Store): OpenWorld {
   const worldStates = store.table<WorldState>("world");
   const known = worldStates.get(ID);
-  const clock = createClock({ ahead: known?.ahead, speed: options.speed });
+  // Behind only if the process ended while the past was replayed (`Sandbox.replay`).
+  const ahead = Math.max(0, known?.ahead ?? 0);
+  const clock = createClock({ ahead, speed: options.speed });
   const seed = options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
   const random = createRandom(known?.random ?? seededState(seed));
   const merchantId = known?.merchantId ?? `G${random.digits(9)}`;

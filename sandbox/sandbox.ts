@@ -36,6 +36,13 @@ export interface Sandbox extends AsyncDisposable {
   notify(url: string): void;
   /** Makes the empty list show a command that calls the service, instead of the sandbox. */
   showService(service: ServiceAddress): void;
+  /**
+   * Sets the clock back to `from`, and runs `work`, which moves it forward
+   * (`POST /_sandbox/clock`). Then moves it to the present: what is due until then happens.
+   */
+  replay(from: number, work: () => Promise<void>): Promise<void>;
+  /** The sandbox's time during `replay`; null: its time is the present. */
+  replayedTime(): number | null;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
 }
@@ -86,6 +93,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     showService(service) {
       world.service = service;
     },
+    ...createReplay(world),
     notifiedUrl: () => world.settings.notification_url,
     async [Symbol.asyncDispose]() {
       closing.abort();
@@ -98,6 +106,31 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await Promise.race([server.shutdown(), delay(GRACE_MS, null, { signal }).catch(() => {})]);
       grace.abort();
       await world.close();
+    },
+  };
+}
+
+export function createReplay(
+  { clock, schedule, saveState }: Pick<OpenWorld, "clock" | "schedule" | "saveState">,
+) {
+  let isReplaying = false;
+  return {
+    replayedTime: () => isReplaying ? clock.now() : null,
+    async replay(from: number, work: () => Promise<void>): Promise<void> {
+      const ahead = clock.now() - Date.now();
+      isReplaying = true;
+      clock.rewind(from);
+      try {
+        await work();
+      } finally {
+        try {
+          await schedule.advance(Date.now() + ahead);
+        } finally {
+          // Also if `advance` throws: the service must not stay in the past.
+          isReplaying = false;
+          saveState();
+        }
+      }
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Schedule {
   set(key: string, at: number | null, joinsJump?: boolean): void;
   /** Number of entries in memory, including cancelled ones that were not removed yet. */
   readonly size: number;
-  /** Moves the clock to `to` and runs all entries that are due on the way. */
+  /** Moves the clock to `to`, even if it throws, and runs all entries that are due on the way. */
   advance(to: number): Promise<void>;
   /** No entry runs before this call, because an entry needs the complete `World`. */
   start(): void;
@@ -78,11 +78,14 @@ export function createSchedule(
       return schedule.heap.length + (schedule.deferred?.length ?? 0);
     },
     async advance(to) {
-      await runUntil(schedule, to, true);
-      clock.set(to);
-      // The timer's delay was computed before the clock moved.
-      disarm(schedule);
-      arm(schedule);
+      try {
+        await runUntil(schedule, to, true);
+      } finally {
+        clock.set(to);
+        // The timer's delay was computed before the clock moved.
+        disarm(schedule);
+        arm(schedule);
+      }
     },
     start() {
       schedule.isStarted = true;

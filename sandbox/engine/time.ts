@@ -61,6 +61,8 @@ export interface Clock {
   now(): number;
   /** Moves the clock forward; earlier times are ignored. */
   set(to: number): void;
+  /** Sets the clock back, so that what follows happens in the past. */
+  rewind(to: number): void;
   /** Real milliseconds until the sandbox clock shows `at`. */
   realDelay(at: number): number;
 }
@@ -83,6 +85,9 @@ export function createClock(
     now,
     set(to) {
       if (to > now()) base = { real: realNow(), sandbox: to };
+    },
+    rewind(to) {
+      if (to < now()) base = { real: realNow(), sandbox: to };
     },
     realDelay: (at) => Math.max(0, (at - now()) / speed),
   };

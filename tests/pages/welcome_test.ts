@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
+import type { DemoState } from "../../pages/demo.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -120,4 +121,55 @@ Deno.test("guides: every picture in docs/ is small and served, and its page show
     assert.deepEqual(new Uint8Array(await response.arrayBuffer()), bytes);
     assert.ok(html.includes(`<img src="/guides/pictures/${name}" alt="`), name);
   }
+});
+
+Deno.test("welcome page: offers demo data in the embedded default, and shows its progress", async () => {
+  const states: DemoState[] = [
+    { status: "none", percent: 0 },
+    { status: "running", percent: 40 },
+    { status: "done", percent: 100 },
+    { status: "failed", percent: 7 },
+  ];
+  let state = states[0]!;
+  let started = 0;
+  const demo = { state: () => Promise.resolve(state), start: () => void started++ };
+  await using app = await openApp({ databaseUrl, demo });
+  const read = async () => await app.request("http://127.0.0.1:8000/", BROWSER);
+  const expected = [
+    /<form method="post" action="\/demo\/"><button>Create demo data<\/button>/,
+    /<progress aria-label="Progress" max="100" value="40">/,
+    /href="\/console\/">console/,
+    /The demo data is incomplete.*delete its data folder/,
+  ];
+  for (const [index, pattern] of expected.entries()) {
+    state = states[index]!;
+    const page = await read();
+    assert.equal(page.headers.get("refresh"), state.status === "running" ? "2" : null);
+    assert.match(page.headers.get("content-security-policy")!, /form-action 'self'/);
+    // With `no-referrer`, browsers would send the form with `Origin: null`.
+    assert.equal(page.headers.get("referrer-policy"), "same-origin");
+    assert.match(await readPage(page), pattern);
+  }
+  const press = (origin: string, host = "127.0.0.1:8000") =>
+    app.request(`http://${host}/demo/`, {
+      method: "POST",
+      headers: { Origin: origin, Host: host },
+    });
+  const pressed = await press("http://127.0.0.1:8000");
+  assert.deepEqual([pressed.status, pressed.headers.get("location")], [303, "/"]);
+  assert.equal(started, 1);
+  for (const origin of ["https://evil.example", "null", "http://127.0.0.1:9000"]) {
+    await assertProblem(await press(origin), 403, "forbidden");
+  }
+  // A name of another site that resolves to this machine.
+  const rebound = "evil.example:8000";
+  await assertProblem(await press(`http://${rebound}`, rebound), 403, "forbidden");
+  assert.equal(started, 1);
+});
+
+Deno.test("welcome page: offers no demo data outside of the embedded default", async () => {
+  await using app = await openApp({ databaseUrl });
+  assert.doesNotMatch(await readPage(await app.request("/", BROWSER)), /<form|demo data/i);
+  const press = { method: "POST", headers: { Origin: "http://localhost", Host: "localhost" } };
+  assert.equal((await app.request("http://localhost/demo/", press)).status, 404);
 });

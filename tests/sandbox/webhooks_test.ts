@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createSchedule } from "../../sandbox/engine/schedule.ts";
 import { createClock } from "../../sandbox/engine/time.ts";
+import { createReplay } from "../../sandbox/sandbox.ts";
 import {
   type Hook,
   type Json,
@@ -526,6 +527,21 @@ Deno.test("webhook: a receiver that does not respond does not delay webhooks to 
   release();
   await until("the other webhooks are delivered", () => dead.hooks.length === 120);
   await box.waitForWebhooks();
+});
+
+Deno.test("replay: returns to the present if the last clock jump fails", async () => {
+  const clock = createClock();
+  const fail = () => Promise.reject(new Error("The jump failed."));
+  const schedule = createSchedule(clock, () => Promise.resolve(), fail);
+  const { replay, replayedTime } = createReplay({ clock, schedule, saveState() {} });
+  const began = Date.now();
+  const replayed = replay(began - 86_400_000, () => {
+    assert.ok(replayedTime()! < began - 86_000_000);
+    return Promise.resolve();
+  });
+  await assert.rejects(replayed, /The jump failed/);
+  assert.equal(replayedTime(), null);
+  assert.ok(clock.now() > began - 1_000);
 });
 
 Deno.test("clock jump: ends while other requests add new entries", async () => {

@@ -44,6 +44,7 @@ import { loadMigrations, type Migration } from "../../db/migrations/migrate.ts";
 import { type App, createApp } from "../../app.ts";
 import { sleep } from "../../concurrency/deadlines.ts";
 import type { Router } from "../../http/router.ts";
+import type { Demo } from "../../pages/demo.ts";
 import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
 import { publishAll, untilPublished } from "./events/publication.ts";
@@ -87,6 +88,8 @@ export interface TestAppOptions {
   wrapDatabase?: (database: Database) => Database;
   /** The address of the sandbox that the service's pages show. */
   sandboxUrl?: string;
+  /** The demo data that the welcome page offers. */
+  demo?: Demo;
   /** Whether the console offers to sign in with one click, as in the embedded default. */
   hasDevelopmentSignIn?: boolean;
   /** By default an instance without a lock: its leases end only when their time is over. */
@@ -221,6 +224,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       ? await createKey(opened, { userId: "developer", isStaff: true, name: null })
       : null,
     sandboxUrl: options.sandboxUrl ?? null,
+    demo: options.demo ?? null,
     resources: options.resources,
   });
   const { basePath } = config;
