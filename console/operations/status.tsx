@@ -41,6 +41,7 @@ const StatusPage: FC<StatusProps> = ({ view, status, database, settings }) => {
     <Frame view={view} title={words.statusPage.title} path={PATH}>
       <h1>{words.statusPage.title}</h1>
       <MissingNotifications view={view} status={status} />
+      <Contradictions view={view} status={status} />
       <div class="columns even">
         <Service view={view} status={status} />
         <Gateway view={view} status={status} settings={settings} />
@@ -78,6 +79,44 @@ const MissingNotifications: FC<PartProps> = ({ view, status }) => {
       <p>
         <a href={view.root + DOCTOR_PATH}>{texts.doctor}</a>
       </p>
+    </Card>
+  );
+};
+
+/** Shown only if there are some. */
+const Contradictions: FC<PartProps> = ({ view, status }) => {
+  const { count, examples } = status.contradictions;
+  if (count === 0) return null;
+  const { words } = view;
+  const texts = words.statusPage.contradictions;
+  return (
+    <Card id="contradictions" title={texts.title}>
+      <p>{texts.explanation}</p>
+      <Table
+        label={texts.title}
+        class="cards"
+        columns={[texts.record, texts.invariant, texts.foundAt]}
+      >
+        {examples.map(({ resource, resource_id, invariant, found_at }) => (
+          <tr>
+            <td>
+              {resource === "statistics"
+                ? texts.resources.statistics
+                : (
+                  <a href={`${view.root}/${resource}s/${resource_id}/`}>
+                    {texts.resources[resource]} {shorten(resource_id)}
+                  </a>
+                )}
+            </td>
+            <td>
+              <code>{invariant}</code>
+            </td>
+            <td>
+              <Time view={view} at={found_at} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Card>
   );
 };

@@ -38,5 +38,6 @@ export function listAttention(attention: Attention): AttentionEntry[] {
     entry("failingEndpoints", attention.failingEndpoints, "/webhooks/?health=failing"),
     entry("failedNotifications", attention.failedNotifications, "/notifications/?status=failed"),
     entry("failedJobs", attention.failedJobs, "/jobs/?status=failed"),
+    entry("contradictions", attention.contradictions, "/status/"),
   ].filter(({ count }) => count !== 0);
 }

@@ -166,6 +166,21 @@ export const OPERATIONS_IN_ENGLISH = {
       paidLate: "Checkouts that were paid late",
       unrecognized: "Payments with an unknown gateway status",
     },
+    contradictions: {
+      title: "Records that contradict each other",
+      explanation:
+        "The rows of these records do not fit together. Compare the records with the dashboard of the gateway. A program changed the database, or the service has a fault.",
+      record: "Record",
+      invariant: "What is not true",
+      foundAt: "Found",
+      resources: {
+        payment: "Payment",
+        invoice: "Invoice",
+        subscription: "Subscription",
+        checkout: "Checkout",
+        statistics: "Statistics of a day",
+      },
+    },
     missingNotifications: {
       title: "Notifications do not arrive",
       explanation: (missing: number, paid: number) =>
@@ -381,6 +396,21 @@ export const OPERATIONS_IN_INDONESIAN: typeof OPERATIONS_IN_ENGLISH = {
       paidTwice: "Checkout yang dibayar dua kali",
       paidLate: "Checkout yang terlambat dibayar",
       unrecognized: "Pembayaran dengan status gateway yang tidak dikenal",
+    },
+    contradictions: {
+      title: "Data yang saling bertentangan",
+      explanation:
+        "Baris data berikut tidak cocok satu sama lain. Bandingkan dengan dasbor gateway. Ada program yang mengubah basis data, atau ada kesalahan di layanan ini.",
+      record: "Data",
+      invariant: "Yang tidak terpenuhi",
+      foundAt: "Ditemukan",
+      resources: {
+        payment: "Pembayaran",
+        invoice: "Invoice",
+        subscription: "Langganan",
+        checkout: "Checkout",
+        statistics: "Statistik satu hari",
+      },
     },
     missingNotifications: {
       title: "Notifikasi tidak masuk",

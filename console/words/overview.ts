@@ -40,6 +40,7 @@ export const OVERVIEW_IN_ENGLISH = {
     failingEndpoints: "Failing webhook endpoints",
     failedNotifications: "Failed notifications",
     failedJobs: "Failed jobs",
+    contradictions: "Records that contradict each other",
   },
 };
 
@@ -82,5 +83,6 @@ export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
     failingEndpoints: "Endpoint webhook yang gagal",
     failedNotifications: "Notifikasi yang gagal",
     failedJobs: "Pekerjaan yang gagal",
+    contradictions: "Data yang saling bertentangan",
   },
 };

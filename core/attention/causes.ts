@@ -8,6 +8,7 @@ import {
   listDifferingReports,
   MAX_ATTENTION,
 } from "../../db/reports/attention.ts";
+import { countContradictions } from "../../db/reports/invariants.ts";
 import { findUnrecognized } from "../../db/reports/status.ts";
 import type { AttentionCause } from "../events/attention.ts";
 import { PENDING_AT_BANK } from "../payments/merge_refunds.ts";
@@ -87,6 +88,13 @@ export const CAUSES: Record<AttentionCause, CauseTexts> = {
     next_step: "Read their errors, remove the cause, and retry them.",
     path: "/jobs/?status=failed",
   },
+  invariants_violated: {
+    title: "Stored records contradict each other",
+    next_step:
+      "Compare the records with the gateway's dashboard. A program changed the database, " +
+      "or the service has a fault: report it.",
+    path: "/status/",
+  },
 };
 
 export interface FoundCause {
@@ -114,6 +122,7 @@ export async function findCauses(
   const reports = await read((sql) => listDifferingReports(sql, ago(REPORT_MS)));
   const unrecognized = await read(findUnrecognized);
   const failingEndpoints = await read((sql) => countLastingFailures(sql, ago(FAILING_MS)));
+  const contradictions = await read((sql) => countContradictions(sql, MAX_ATTENTION + 1));
   const found = (count: number, since: Date | null = null) => ({ count, since });
   const unrecognizedCount = Math.min(unrecognized.count, MAX_ATTENTION + 1);
   return {
@@ -128,5 +137,6 @@ export async function findCauses(
     notifications_failed: found(counts.failedNotifications),
     webhook_endpoints_failing: found(failingEndpoints),
     jobs_failed: found(counts.failedJobs),
+    invariants_violated: found(contradictions),
   };
 }

@@ -15,6 +15,7 @@ export const ATTENTION_CAUSES = [
   "notifications_failed",
   "webhook_endpoints_failing",
   "jobs_failed",
+  "invariants_violated",
 ] as const;
 
 export type AttentionCause = (typeof ATTENTION_CAUSES)[number];
@@ -33,6 +34,8 @@ export const AttentionCauseSchema = z.enum(ATTENTION_CAUSES).openapi("AttentionC
     "- `webhook_endpoints_failing`: all attempts to an endpoint have failed for 30 minutes or " +
     "more, or the service has disabled it",
     "- `jobs_failed`: jobs failed permanently",
+    "- `invariants_violated`: stored records contradict each other; `GET /status/` lists them in " +
+    "`contradictions`",
   ].join("\n"),
   example: "notifications_missing",
 });

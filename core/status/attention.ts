@@ -7,6 +7,7 @@ import {
   listDifferingReports,
   MAX_ATTENTION,
 } from "../../db/reports/attention.ts";
+import { countContradictions } from "../../db/reports/invariants.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import { ownerlessSince, unansweredSince } from "../payments/read.ts";
@@ -23,6 +24,8 @@ export interface Attention extends AttentionCounts {
   gateway: BreakerState;
   /** Newest first. */
   differingReports: DifferingReport[];
+  /** Records that contradict each other. */
+  contradictions: number;
 }
 
 /** Older reports are not shown: staff have seen their differences by then. */
@@ -44,11 +47,16 @@ export async function readAttention(service: Service, caller: Caller): Promise<A
     (sql) => listDifferingReports(sql, since),
     "list differing reports",
   );
+  const contradictions = await database.query(
+    (sql) => countContradictions(sql, MAX_ATTENTION + 1),
+    "count contradictions",
+  );
   const { missingNotifications } = await readRaised(service);
   return {
     ...counts,
     areMissing: missingNotifications.areMissing,
     gateway: gateway.breakerState(),
     differingReports,
+    contradictions,
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
+import type { FoundContradiction } from "../../db/reports/invariants.ts";
 import { consoleUrl } from "../attention/check_attention.ts";
 import { DOCTOR_PATH, type MissingReason } from "../attention/missing_notifications.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
@@ -16,6 +17,7 @@ import type { Load } from "./load.ts";
 import { SCHEDULE } from "../tasks/schedule.ts";
 import { readWorkload, type Workload } from "./workload.ts";
 
+export { CHECKED_RESOURCES, STATISTICS } from "../../db/reports/invariants.ts";
 export { MAX_COUNTED } from "../../db/records/waiting.ts";
 
 export interface StatusView {
@@ -49,9 +51,12 @@ export interface StatusView {
     payments: number;
     examples: { payment_id: string; gateway_status: string }[];
   };
+  contradictions: { count: number; examples: ContradictionView[] };
   missing_notifications: MissingNotificationsView;
   attention: { cause: AttentionCause; since: string }[];
 }
+
+export type ContradictionView = Omit<FoundContradiction, "found_at"> & { found_at: string };
 
 export interface MissingNotificationsView {
   is_detected: boolean;
@@ -135,6 +140,13 @@ export async function readStatus(
     unrecognized: {
       payments: workload.unrecognized.count,
       examples: workload.unrecognized.examples,
+    },
+    contradictions: {
+      count: workload.contradictions.count,
+      examples: workload.contradictions.examples.map((each) => ({
+        ...each,
+        found_at: each.found_at.toISOString(),
+      })),
     },
     missing_notifications: viewMissingNotifications(service, workload),
     attention: workload.attention.map(({ cause, since }) => ({

@@ -24,7 +24,12 @@ import {
   type Unanswered,
   type UnrecognizedPayments,
 } from "../../db/reports/status.ts";
-import type { Waiting } from "../../db/records/waiting.ts";
+import {
+  countContradictions,
+  type FoundContradiction,
+  listContradictions,
+} from "../../db/reports/invariants.ts";
+import { MAX_COUNTED, type Waiting } from "../../db/records/waiting.ts";
 import { type GatewayAttention, listCauses } from "../../db/reports/attention_causes.ts";
 import {
   areMissing,
@@ -34,6 +39,9 @@ import {
 import { alertsSince } from "../checkouts/read.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
+
+/** How many contradictions are listed. */
+const MAX_EXAMPLES = 10;
 
 export interface Workload {
   jobs: JobCount[];
@@ -58,6 +66,8 @@ export interface Workload {
   checkouts: CheckoutAlerts;
   /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
+  /** Records that contradict each other. */
+  contradictions: { count: number; examples: FoundContradiction[] };
   /** The paid payments of the last hour, and how many of their notifications did not arrive. */
   missingNotifications: ExplainedMissing & { areMissing: boolean };
   /** The causes for attention that are raised. */
@@ -87,6 +97,10 @@ export async function readWorkload(
     ownerless: await read((sql) => countOwnerless(sql, ownerlessSince(clock()))),
     checkouts: await read((sql) => countCheckoutAlerts(sql, alertsSince(clock()))),
     unrecognized: await read(findUnrecognized),
+    contradictions: {
+      count: await read((sql) => countContradictions(sql, MAX_COUNTED + 1)),
+      examples: await read((sql) => listContradictions(sql, MAX_EXAMPLES)),
+    },
     ...await readRaised(service),
   };
 }

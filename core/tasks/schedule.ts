@@ -8,6 +8,7 @@ import { checkPaidPayments } from "../payments/check_paid_payments.ts";
 import { checkPendingPayments } from "../payments/check_pending_payments.ts";
 import { expireStalePayments } from "../payments/expire_stale_payments.ts";
 import type { Service } from "../service.ts";
+import { checkInvariants } from "./check_invariants.ts";
 import { prune } from "./prune.ts";
 import { updateStats } from "../reports/count_payments.ts";
 import { syncSubscriptionStatus } from "../subscriptions/sync_subscription_status.ts";
@@ -34,6 +35,7 @@ export const SCHEDULE: readonly Scheduled[] = [
   { name: "check_checkouts", cron: "* * * * *", run: checkCheckouts },
   { name: "check_paid_payments", cron: "* * * * *", run: (service) => checkPaidPayments(service) },
   { name: "update_stats", cron: "* * * * *", run: (service) => updateStats(service) },
+  { name: "check_invariants", cron: "* * * * *", run: (service) => checkInvariants(service) },
   { name: "check_attention", cron: "* * * * *", run: checkAttention },
   { name: "prune", cron: "*/10 * * * *", run: (service) => prune(service) },
 ];

@@ -49,6 +49,7 @@ export const STATUSES = {
       checkouts: { paid_twice: 0, paid_late: 0 },
       load: { event_loop_delay_ms: 4, rejected_requests: 0 },
       unrecognized: { payments: 0, examples: [] },
+      contradictions: { count: 0, examples: [] },
       missing_notifications: {
         is_detected: false,
         since: null,

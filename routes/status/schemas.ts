@@ -6,7 +6,7 @@ import { AttentionCauseSchema } from "../../core/events/attention.ts";
 import { MAX_SKEW_MS } from "../../core/time/clock_check.ts";
 import { MAX_DELAY_MS } from "../../core/status/load.ts";
 import { id, nullableText, timestamp } from "../../core/fields/response.ts";
-import { MAX_COUNTED } from "../../core/status/status.ts";
+import { CHECKED_RESOURCES, MAX_COUNTED, STATISTICS } from "../../core/status/status.ts";
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
@@ -215,6 +215,27 @@ export const StatusSchema = z.object({
     description:
       "Payments whose status at the gateway is one that the service does not know. They " +
       "keep their last known status, and are checked until the gateway reports a known one.",
+  }),
+  contradictions: z.object({
+    count: count(`Contradictions between stored records. ${BOUND}`),
+    examples: z.array(z.object({
+      resource: z.enum([...CHECKED_RESOURCES, STATISTICS]).openapi({
+        description: "The kind of record.",
+        example: "payment",
+      }),
+      resource_id: id.openapi({
+        description: "Id of the record. Of statistics: the smallest id that a payment of the " +
+          "hour can have.",
+      }),
+      invariant: z.string().openapi({
+        description: "What should be true of the record.",
+        example: "refunds_within_captured",
+      }),
+      found_at: timestamp("When the service found it."),
+    })).openapi({ description: "The newest ten." }),
+  }).openapi({
+    description: "Stored records that contradict each other, such as refunds above the captured " +
+      "amount. The service checks changed records every minute, and all records within a day.",
   }),
   missing_notifications: z.object({
     is_detected: z.boolean().openapi({

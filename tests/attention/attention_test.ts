@@ -77,6 +77,10 @@ const CHANGES: Record<Exclude<AttentionCause, "notifications_missing">, Change> 
     raise: `${addJob}; ${addJob}`,
     clear: "update gateway.jobs set status = 'succeeded'",
   },
+  invariants_violated: {
+    raise: `insert into gateway.contradictions values (gen_random_uuid(), 'x', 'payment', ${NOW})`,
+    clear: "delete from gateway.contradictions",
+  },
 };
 
 async function readAttention({ app, get }: TestPayments) {

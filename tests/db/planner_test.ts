@@ -33,6 +33,7 @@ import {
   searchNewest,
   searchParts,
 } from "../../db/payments/search.ts";
+import * as invariants from "../../db/reports/invariants.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reports/reconciliations.ts";
 import * as stats from "../../db/reports/stats.ts";
@@ -321,8 +322,30 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     stats.readStats(sql, { ...STATS, groups: ["user_id", "payment_type"] }, true),
   "read statistics of days in another time zone": (sql) => readDays(sql, []),
   "read statistics of days in another time zone by user": (sql) => readDays(sql, ["user_id"]),
+  "check payments": (sql) => checkRecords(sql, "payment"),
+  "check invoices": (sql) => checkRecords(sql, "invoice"),
+  "check subscriptions": (sql) => checkRecords(sql, "subscription"),
+  "check checkouts": (sql) => checkRecords(sql, "checkout"),
+  "list records to check": (sql) => invariants.listIdsAfter(sql, "payment", idOf(7), 10),
+  "find the end of the history": invariants.markEndOfHistory,
+  "list changes to check": (sql) =>
+    invariants.listHistoryTo(sql, { id: "1000000", transaction: "1" }, "7", 10),
+  "find the oldest change to check": invariants.findOldestUnchecked,
+  "list updates to check": (sql) => invariants.listUpdatedAfter(sql, LAST_TIME.toISOString(), 10),
+  "find the oldest event": (sql) => invariants.findEventsSince(sql, NOW, NOW),
+  "check statistics of an hour": (sql) =>
+    invariants.findStatisticsContradictions(sql, {
+      start: new Date("2026-01-05T17:00:00Z"),
+      end: new Date("2026-01-05T18:00:00Z"),
+      ids: [idOf(7), idOf(9)],
+      dayEnd: new Date("2026-01-06T17:00:00Z"),
+    }),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
+
+function checkRecords(sql: Sql, resource: invariants.CheckedResource) {
+  return invariants.findContradictions(sql, resource, [idOf(7), idOf(8)], NOW);
+}
 
 const CLAIM = { now: NOW, leaseMs: 30_000, thisInstance: NO_LOCK };
 

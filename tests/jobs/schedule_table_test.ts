@@ -30,6 +30,7 @@ Deno.test("schedule: has the expected entries and cron expressions", () => {
     // This task also completes interrupted creations, which should not wait long.
     check_overdue_invoices: "*/2 * * * *",
     check_attention: "* * * * *",
+    check_invariants: "* * * * *",
     check_checkouts: "* * * * *",
     check_paid_payments: "* * * * *",
     update_stats: "* * * * *",

@@ -1,4 +1,5 @@
 import { createDatabase } from "../support/database/database.ts";
+import { assertNoContradictions } from "../support/records/contradictions.ts";
 import { shareOf } from "../support/share.ts";
 import { checkOtherPayment, checkResult, readPaymentRows } from "../support/simulation/check.ts";
 import { findMutation } from "../support/simulation/mutations.ts";
@@ -155,7 +156,10 @@ async function runPlans(
       return [{ plan, error }];
     }
   });
-  if (failures.length === 0) await checkOtherPayment(database, simulation.otherPayment);
+  if (failures.length === 0) {
+    await checkOtherPayment(database, simulation.otherPayment);
+    await assertNoContradictions(database);
+  }
   return failures;
 }
 

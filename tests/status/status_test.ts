@@ -112,6 +112,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     ownerless: { paid_payments: 0 },
     checkouts: { paid_twice: 0, paid_late: 0 },
     unrecognized: { payments: 0, examples: [] },
+    contradictions: { count: 0, examples: [] },
     missing_notifications: {
       is_detected: false,
       since: null,
