@@ -2,14 +2,28 @@
 
 import type { Sql } from "../../db/connection/database.ts";
 import { insertFees, type PaymentFee } from "../../db/reports/payment_fees.ts";
-import { type ComparedLine, isCompared } from "../../db/reports/reconciliation_lines.ts";
+import {
+  type ComparedLine,
+  isCompared,
+  numberChargebacks,
+} from "../../db/reports/reconciliation_lines.ts";
 import { recountPayments } from "./count_payments.ts";
 
-/** Runs in the transaction that stores the results of the lines. */
-export async function storeFees(sql: Sql, lines: readonly ComparedLine[]): Promise<void> {
+/** Runs in the transaction that stores the results of the file's lines, and after that. */
+export async function storeFees(
+  sql: Sql,
+  fileId: string,
+  lines: readonly ComparedLine[],
+): Promise<void> {
+  const chargebacks = lines.filter(({ kind, result, fee_cents }) =>
+    kind === "chargeback" && result === "matched" && fee_cents !== null
+  );
+  const numbers = chargebacks.length === 0
+    ? new Map<number, number>()
+    : await numberChargebacks(sql, fileId, chargebacks);
   const fees = new Map<string, PaymentFee>();
   for (const line of lines) {
-    const fee = feeOf(line);
+    const fee = feeOf(line, numbers);
     if (fee === null) continue;
     const key = `${fee.payment_id} ${fee.item}`;
     const known = fees.get(key);
@@ -21,8 +35,14 @@ export async function storeFees(sql: Sql, lines: readonly ComparedLine[]): Promi
   if (changed.length > 0) await recountPayments(sql, changed);
 }
 
-/** Null: the line names no fee, or is not certainly about this payment. */
-function feeOf(line: ComparedLine): PaymentFee | null {
+/**
+ * Null: the line names no fee, or is not certainly about this payment. `chargebackNumbers`: of the
+ * chargebacks that agree.
+ */
+function feeOf(
+  line: ComparedLine,
+  chargebackNumbers: ReadonlyMap<number, number>,
+): PaymentFee | null {
   const { kind, result, payment_id, refund_id, fee_cents } = line;
   // An earlier report may have listed the payment without its fee.
   const isListedTwice = result === "listed_twice";
@@ -39,8 +59,11 @@ function feeOf(line: ComparedLine): PaymentFee | null {
   if (kind === "refund" && refund_id !== null) {
     return { payment_id, item: `refund:${refund_id}`, fee_cents: signed };
   }
+  // A repetition may name another day, and two parts of a payment can be equal. It repeats the first
+  // one with this amount, so it only adds a fee that is missing there.
+  const number = chargebackNumbers.get(line.line) ?? 1;
   return kind === "chargeback"
-    ? { payment_id, item: `chargeback:${line.day}:${line.amount}`, fee_cents: signed }
+    ? { payment_id, item: `chargeback:${number}:${line.amount}`, fee_cents: signed }
     : null;
 }
 

@@ -145,7 +145,7 @@ async function compareLines(run: Run): Promise<boolean> {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
       await lines.insertReported(sql, id, compared);
-      await storeFees(sql, compared);
+      await storeFees(sql, id, compared);
       const results = { ...run.summary.results };
       for (const { result } of compared) results[result] = (results[result] ?? 0) + 1;
       await storeProgress(run, sql, { ...run.summary, results }, batch.at(-1)!.line);

@@ -94,7 +94,7 @@ async function takeOver(
     if (!isChanged) return false;
     const taken = [{ ...line, ...outcome, refund_id }];
     await lines.insertReported(sql, id, taken);
-    await storeFees(sql, taken);
+    await storeFees(sql, id, taken);
     return true;
   }, "mark difference");
 }

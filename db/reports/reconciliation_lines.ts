@@ -442,6 +442,27 @@ export async function insertReported(
     on conflict do nothing`;
 }
 
+/**
+ * Numbers chargebacks of a file among those of their payment that have the same amount, in all
+ * files. They were inserted by `insertReported`. Returns the numbers by the lines of the file.
+ */
+export async function numberChargebacks(
+  sql: Sql,
+  id: string,
+  lines: readonly ComparedLine[],
+): Promise<Map<number, number>> {
+  const paymentIds = [...new Set(lines.map(({ payment_id }) => payment_id!))];
+  const rows = await sql<{ line: number; number: number }[]>`
+    select line, number from unnest(${paymentIds}::uuid[]) wanted (id) cross join lateral (
+      select reconciliation_id, line,
+        row_number() over (partition by amount order by reconciliation_id, line)::int as number
+      from gateway.reported_lines
+      where payment_id between wanted.id and wanted.id and kind = 'chargeback'
+    ) numbered
+    where reconciliation_id = ${id}`;
+  return new Map(rows.map(({ line, number }) => [line, number]));
+}
+
 /** Deletes some lines of a file. Returns whether there may be more. */
 export async function deleteReported(sql: Sql, id: string, limit: number): Promise<boolean> {
   const { count } = await sql`

@@ -102,6 +102,23 @@ Deno.test("fees: of a difference, a chargeback, an unpaid line and a line withou
   assert.deepEqual(await feesOf(reports, card.id), ["100580.00", "-100580.00"]);
 });
 
+Deno.test("fees: equal chargebacks each have a fee, and a repeated one with another day has none", async () => {
+  await using reports = await openReports({ databaseUrl: await createDatabase() });
+  const card = await reports.paid("card", { gross_amount: 20_000 });
+  await reports.sandbox.control(`transactions/${card.transaction_id}/chargeback`);
+  await reports.refresh(card.id);
+  const header = "order_id,amount,type,fee,net,date\n";
+  const chargeback = (day: string) => `${card.order_id},10000,chargeback,500,-10500,${day}\n`;
+  const first = await reconcile(reports, header + chargeback("2026-03-05"));
+  await reconcile(reports, header + chargeback("2026-03-05") + chargeback("2026-03-06"));
+  assert.equal((await feesOf(reports, card.id))[0], "1000.00");
+  const { differences } = await reconcile(reports, `${header}${chargeback("2026-03-07")}\n`);
+  assert.deepEqual(differences.map(({ result }: Json) => result), ["listed_twice"]);
+  await deleteReconciliation(reports.app.service.database, first.id);
+  await reconcile(reports, header + chargeback("2026-03-08"));
+  assert.equal((await feesOf(reports, card.id))[0], "1000.00");
+});
+
 Deno.test("fees: a later report can name the fee that an earlier one did not", async () => {
   await using reports = await openReports({ databaseUrl: await createDatabase() });
   const { order_id, id } = await reports.paid("gopay", { gross_amount: 50_000 });
