@@ -15,7 +15,6 @@ import type { Load } from "./core/status/load.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
-import { DEFAULT_URL } from "./openapi/introduction.ts";
 import { createPayPages } from "./pay/pay.ts";
 import { createReference } from "./openapi/reference.ts";
 import type { Demo } from "./pages/demo.ts";
@@ -58,7 +57,7 @@ export interface AppOptions extends Service {
   config:
     & ShownConfig
     & DoctorConfig
-    & Pick<Config, "build" | "metricsToken" | "trustedProxies">;
+    & Pick<Config, "build" | "metricsToken" | "port" | "trustedProxies">;
   migrations: Migration[];
   /** Server-sent event streams. */
   streams: EventStreams;
@@ -98,7 +97,8 @@ export function createApp(options: AppOptions): App {
   let created: Document | undefined;
   // Created on demand, because creating it takes longer than everything else at the start.
   const document = () => {
-    const url = service.links.publicUrl() ?? DEFAULT_URL + basePath;
+    const { port } = service.config;
+    const url = service.links.publicUrl() ?? `http://127.0.0.1:${port}${basePath}`;
     return created ??= createDocument(documented, { basePath, url });
   };
   const reference = createReference({ document, basePath, developmentKey });

@@ -44,6 +44,7 @@ export const GATEWAY_CHECKOUT = {
   credit_card: {},
   callbacks: { finish: "finish_url", error: "cancel_url" },
   expiry: { duration: "expires_at (a time)", unit: "expires_at (a time)", start_time: null },
+  page_expiry: { duration: "expires_at (a time)", unit: "expires_at (a time)" },
   custom_field1: GATEWAY_CHARGE.custom_field1,
   custom_field2: GATEWAY_CHARGE.custom_field2,
   custom_field3: GATEWAY_CHARGE.custom_field3,
@@ -57,9 +58,16 @@ export const GATEWAY_INVOICE = {
     id: "customer_id",
   },
   item_details: "items",
+  amount: {
+    discount: "an item with a negative price",
+    shipping: "an item",
+    vat: "an item",
+  },
   invoice_date: null,
   payment_type: null,
-  payment_link: {},
+  payment_link: { is_custom_expiry: null, enabled_payments: null },
+  virtual_accounts: null,
+  reference: "metadata",
 } satisfies GatewayFields;
 
 export const GATEWAY_SUBSCRIPTION = {

@@ -252,8 +252,8 @@ export function describeUnknown(name: string, known: string[]): string {
 
 /**
  * The known name of which `name` is a misspelling: in another case, with letters swapped, or with
- * one wrong letter in each three. Null: none. Two wrong letters of four make another word, such as
- * `dana` of `bank`.
+ * one wrong letter in each three, at most three. Null: none. Two wrong letters of four make another
+ * word, such as `dana` of `bank`, and so do five of 16: `customer_details` of `seller_details`.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (known.length === 0) return null;
@@ -261,8 +261,11 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   const nearest = closest(written, known);
   const wrongLetters = distance(written, nearest);
   const isSwapped = wrongLetters === 2 && sortedLetters(written) === sortedLetters(nearest);
-  return isSwapped || wrongLetters <= Math.floor(nearest.length / 3) ? nearest : null;
+  const isTypo = wrongLetters <= Math.min(MAX_WRONG_LETTERS, Math.floor(nearest.length / 3));
+  return isSwapped || isTypo ? nearest : null;
 }
+
+const MAX_WRONG_LETTERS = 3;
 
 function sortedLetters(name: string): string {
   return [...name].toSorted().join("");

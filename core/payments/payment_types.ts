@@ -28,9 +28,11 @@ export const OTHER_PAYMENT_TYPES = [
   "danamon_online",
   "google_pay",
   "mandiri_clickpay",
-  "permata",
   "uob_ezpay",
 ] as const;
+
+/** The types that a list can always be filtered by. */
+export const LISTED_TYPES: readonly string[] = [...PAYMENT_TYPES, ...OTHER_PAYMENT_TYPES];
 
 /** What callers send for a type: a brand, a bank, a store, or the name in another service. */
 const COMMON_NAMES: Readonly<Record<PaymentType, readonly string[]>> = {

@@ -1,8 +1,9 @@
 /** Reads and lists payments, without a request to the gateway. */
 
 import { batched } from "../../db/records/batched.ts";
-import type { Sql } from "../../db/connection/database.ts";
+import type { Database, Sql } from "../../db/connection/database.ts";
 import {
+  hasType,
   isBySettlement,
   listOwnerless,
   listPayments as list,
@@ -13,12 +14,13 @@ import {
 } from "../../db/payments/lists.ts";
 import { paymentReads } from "../../db/payments/statements.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { type FieldError, ServiceError } from "../errors.ts";
+import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
 import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { ownerFor, ownerOfList, ownerShownTo } from "../records/read.ts";
 import type { Service } from "../service.ts";
+import { describeUnknownType, LISTED_TYPES } from "./payment_types.ts";
 import { isPending } from "./states.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewWithFee } from "./views.ts";
 
@@ -77,6 +79,7 @@ export async function listPayments(
   const { user_id, created_from, created_to, limit, ...conditions } = filter;
   const owner = ownerOfList(caller, user_id);
   refuseFilters(checkFilters(filter, clock()));
+  await requireKnownTypes(database, filter.payment_type ?? []);
   const isByTime = isBySettlement(filter);
   checkCursor(filter.after, isByTime);
   const ids = idRange(created_from, created_to);
@@ -90,6 +93,14 @@ export async function listPayments(
     isByTime ? ({ settlement_time }) => settlement_time : undefined,
   );
   return { payments: rows.map((row) => summarizePayment(row, caller)), next };
+}
+
+/** A payment that was adopted can have a type that the service does not know. */
+async function requireKnownTypes(database: Database, types: readonly string[]): Promise<void> {
+  for (const type of types.filter((each) => !LISTED_TYPES.includes(each))) {
+    const isStored = await database.query((sql) => hasType(sql, type), "find payment type");
+    if (!isStored) throw invalidField("payment_type", describeUnknownType(type, LISTED_TYPES));
+  }
 }
 
 function checkFilters(filter: ListFilter, now: number): FieldError[] {

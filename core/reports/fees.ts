@@ -59,8 +59,8 @@ function feeOf(
   if (kind === "refund" && refund_id !== null) {
     return { payment_id, item: `refund:${refund_id}`, fee_cents: signed };
   }
-  // A repetition may name another day, and two parts of a payment can be equal. It repeats the first
-  // one with this amount, so it only adds a fee that is missing there.
+  // Not the day: a repetition may name another one. Which of several equal chargebacks it repeats
+  // is not known; as the first one, it only adds a fee that is missing there.
   const number = chargebackNumbers.get(line.line) ?? 1;
   return kind === "chargeback"
     ? { payment_id, item: `chargeback:${number}:${line.amount}`, fee_cents: signed }

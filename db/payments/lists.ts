@@ -83,6 +83,18 @@ export async function listPayments(
   });
 }
 
+/** Whether there is a payment of this type. Reads an index entry for each status. */
+export async function hasType(sql: Sql, type: string): Promise<boolean> {
+  const [row] = await sql<[{ has_type: boolean }]>`
+    select exists (
+      select from unnest(${[...PAYMENT_STATUSES]}::text[]) status cross join lateral (
+        select from gateway.payment_filters
+        where transaction_status = status and payment_type = ${type}::text limit 1
+      ) found
+    ) as has_type`;
+  return row.has_type;
+}
+
 /** Whether a list is sorted by settlement time: it has a filter by that, and none of `LOOKUPS`. */
 export function isBySettlement(filter: PaymentConditions): boolean {
   const isSettled = filter.settled_from !== undefined || filter.settled_to !== undefined;

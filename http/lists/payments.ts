@@ -4,11 +4,7 @@ import { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
 import { oneOf, text, textLike } from "../../core/fields/input.ts";
-import {
-  describeUnknownType,
-  OTHER_PAYMENT_TYPES,
-  PAYMENT_TYPES,
-} from "../../core/payments/payment_types.ts";
+import { describeUnknownType, LISTED_TYPES } from "../../core/payments/payment_types.ts";
 import { listPayments, type PaymentPage } from "../../core/payments/read.ts";
 import { MAX_MATCHES, searchPayments, type SearchReport } from "../../core/payments/search.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
@@ -30,11 +26,12 @@ import { filteredPaging } from "./page.ts";
 /** The maximum number of types in one request. Each type is read from the index separately. */
 const MAX_TYPES = 20;
 
-const LISTED_TYPES: readonly string[] = [...PAYMENT_TYPES, ...OTHER_PAYMENT_TYPES];
+/** The form of all types of the gateway. Which of them exist is checked by `listPayments`. */
+const TYPE_FORM = /^[a-z0-9_]{1,50}$/;
 
 function paymentType() {
   return z.string().superRefine((type, context) => {
-    if (LISTED_TYPES.includes(type)) return;
+    if (TYPE_FORM.test(type)) return;
     context.addIssue({ code: "custom", message: describeUnknownType(type, LISTED_TYPES) });
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { openApp } from "../support/app.ts";
+import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { brightness, faintTexts } from "../support/document/contrast.ts";
@@ -68,6 +68,11 @@ Deno.test("document: its examples have the address and the base path of the serv
   assert.match(examples.pending_card.value, /^\/shop\/pay\/payments\/0/);
   const list = document.paths["/payments/"].get.responses["200"];
   assert.match(list.headers.Link.example, /^<\/shop\/pay\/payments\/\?limit/);
+});
+
+Deno.test("document: without PUBLIC_URL its examples have the port on which the service listens", async () => {
+  await using app = await openApp({ databaseUrl, env: { ...REAL_INSTALLATION, PORT: "9000" } });
+  assert.match(app.document().info.description!, /^export URL=http:\/\/127\.0\.0\.1:9000 KEY=/m);
 });
 
 // One service for both tests, because its start takes longer than the first of them.

@@ -227,6 +227,20 @@ Deno.test("payment list: accepts the gateway's types that only payments of invoi
   assert.deepEqual(await (await payments.get(`/payments/?${query}`)).json(), []);
 });
 
+Deno.test("payment list: accepts the type of an adopted payment, and explains it before there is one", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { id } = await payments.charge("bca");
+  const find = (type: string) => payments.get(`/payments/?payment_type=${type}`);
+  const { errors } = await assertProblem(await find("permata"), 400, "validation_error");
+  const message = "is not known; did you mean bank_transfer?";
+  assert.deepEqual(errors, [{ field: "payment_type", message }]);
+  await payments.app.database.query((sql) =>
+    sql`update gateway.payments set payment_type = 'permata' where id = ${id}`
+  );
+  const found: Json[] = await (await find("permata")).json();
+  assert.deepEqual(found.map((each) => each.id), [id]);
+});
+
 Deno.test("payment list: rejects a cursor that the service did not issue", async () => {
   await using payments = await openPayments();
   const [newest] = await chargeMany(payments, 2);
