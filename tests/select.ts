@@ -177,38 +177,39 @@ export function secondsOf(path: string): number {
 }
 
 /**
- * Files about packages, other languages, memory and users of the operating system, which take long
- * and rarely fail. They run with `deno task test --full`.
+ * Files about packages, images, other languages, memory and users of the operating system, which
+ * take long and rarely fail, and second proofs. They run with `deno task test --full`.
  */
 export const FULL_ONLY = [
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
   "tests/db/embedded_platforms_test.ts",
+  "tests/docs/containers_test.ts",
+  "tests/docs/production_keys_test.ts",
   "tests/document/lint_test.ts",
+  // `tests/pay/screens_test.ts` shows the same screens without the service.
+  "tests/pay/running_screens_test.ts",
   "tests/sdk/languages_test.ts",
   "tests/sdk/package_test.ts",
   "tests/sdk/postman_test.ts",
   "tests/webhooks/post_memory_test.ts",
 ];
 
-/**
- * The files that also run through PgBouncer: they write every kind of record, and use jobs, events
- * and locks.
- */
+/** The files that also run through PgBouncer: they use keys, jobs, events and locks. */
 export const POOLED = [
   "tests/idempotency/keys_test.ts",
-  "tests/payments/types_test.ts",
-  "tests/payments/actions_test.ts",
-  "tests/payments/refunds_test.ts",
-  "tests/payments/list_test.ts",
   "tests/notifications/notifications_test.ts",
-  "tests/checkouts/api_test.ts",
   "tests/webhooks/deliveries_test.ts",
   "tests/jobs/lease_test.ts",
 ];
 
 /** With `--full`, these run through PgBouncer as well: together all use each kind of statement. */
 export const MORE_POOLED = [
+  "tests/payments/types_test.ts",
+  "tests/payments/actions_test.ts",
+  "tests/payments/refunds_test.ts",
+  "tests/payments/list_test.ts",
+  "tests/checkouts/api_test.ts",
   "tests/idempotency/resume_test.ts",
   "tests/payments/races_test.ts",
   "tests/payments/order_ids_test.ts",

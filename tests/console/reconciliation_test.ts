@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Browsing, formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const PATH = "/console/reconciliations/";
@@ -283,21 +284,33 @@ Deno.test("console reconciliation: a file is stored while it arrives, and not he
   assert.match(html, /<progress max="5001"/);
 });
 
-Deno.test("console reconciliation: a file that is too large, or whose upload ends early, leaves nothing", async () => {
+Deno.test({
+  name: "console reconciliation: a file that is too large leaves nothing",
+  // The API has the same function: `reports/reconciliation_test.ts` sends it a large file.
+  ignore: isPartial,
+  async fn() {
+    await using payments = await openPayments();
+    const staff = await openStaff(payments, "fina");
+    const { token } = formsOf((await staff.open(PATH)).html)[0]!.fields;
+    let sent = 0;
+    async function* large() {
+      yield "order_id,amount,note\n";
+      const line = `A,1000,${"x".repeat(60_000)}\n`;
+      for (; sent < 100_000_000; sent += 16 * line.length) yield line.repeat(16);
+    }
+    const tooLarge = multipart(token!, large());
+    const refused = await staff.post(PATH, tooLarge.body, tooLarge.headers);
+    assert.equal(refused.status, 413);
+    assert.match(refused.html, /Maximum size of a report is 64 MiB/);
+    assert.ok(sent >= 100_000_000, "the browser could send the rest, and shows the error");
+    assert.deepEqual(await countRows(payments), [0, 0]);
+  },
+});
+
+Deno.test("console reconciliation: a file whose upload ends early, or that says it is too large, leaves nothing", async () => {
   await using payments = await openPayments();
   const staff = await openStaff(payments, "fina");
   const { token } = formsOf((await staff.open(PATH)).html)[0]!.fields;
-  let sent = 0;
-  async function* large() {
-    yield "order_id,amount,note\n";
-    const line = `A,1000,${"x".repeat(60_000)}\n`;
-    for (; sent < 100_000_000; sent += 16 * line.length) yield line.repeat(16);
-  }
-  const tooLarge = multipart(token!, large());
-  const refused = await staff.post(PATH, tooLarge.body, tooLarge.headers);
-  assert.equal(refused.status, 413);
-  assert.match(refused.html, /Maximum size of a report is 64 MiB/);
-  assert.ok(sent >= 100_000_000, "the browser could send the rest, and shows the error");
   async function* cut() {
     yield "order_id,amount\nA,1000\n";
     await until("the upload has begun", async () => (await countRows(payments))[0]! === 1);
@@ -306,7 +319,9 @@ Deno.test("console reconciliation: a file that is too large, or whose upload end
   const lost = multipart(token!, cut());
   assert.equal((await staff.post(PATH, lost.body, lost.headers)).status, 400);
   const declared = { ...lost.headers, "Content-Length": "100000000" };
-  assert.equal((await staff.post(PATH, new Response("x").body!, declared)).status, 413);
+  const refused = await staff.post(PATH, new Response("x").body!, declared);
+  assert.equal(refused.status, 413);
+  assert.match(refused.html, /Maximum size of a report is 64 MiB/);
   assert.deepEqual(await countRows(payments), [0, 0]);
 });
 
