@@ -30,6 +30,9 @@ async function findDifferentKeys(databaseUrl: string): Promise<unknown[]> {
        from gateway.payments payment cross join lateral gateway.search_keys(
          payment.order_id, payment.customer_email, payment.customer_phone, payment.va_number,
          payment.customer_first_name, payment.customer_last_name) key
+       union all
+       select id, 'c', gateway.card_key(card) from gateway.payments
+       where gateway.card_key(card) is not null
      ) expected
      full join gateway.payment_search_keys known using (kind, value, payment_id)
      where expected.* is null or known.* is null`,
@@ -86,13 +89,24 @@ Deno.test("search keys: a notification about a known payment writes none", async
     });
     return keys;
   };
-  assert.equal(await countWrites(5), "10 0 0", "the order ids and the virtual account numbers");
+  const secure = await payments.charge("card_3ds");
+  assert.equal(
+    await countWrites(6),
+    "12 0 0",
+    "order ids, virtual account numbers and the end of the card number",
+  );
   for (const payment of charged) {
     await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
     const response = await notify(payments, buildNotification(payment, "settlement"));
     assert.equal(response.status, 200);
   }
-  assert.equal(await countWrites(10), "10 0 0");
+  payments.sandbox.receiver.answer = ({ body }) => notify(payments, body);
+  await payments.sandbox.control(`transactions/${secure.transaction_id}/three_ds`, {
+    result: "success",
+  });
+  await payments.sandbox.waitForWebhooks();
+  assert.equal((await payments.read(secure.id)).card!.three_d_secure, "authenticated");
+  assert.equal(await countWrites(12), "12 0 0");
   assert.deepEqual(await findDifferentKeys(payments.databaseUrl), []);
 });
 
