@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { generateApiKey } from "../../core/secrets/api_key.ts";
-import { openDatabase } from "../../db/connection/database.ts";
+import { openDatabase, type Sql } from "../../db/connection/database.ts";
 import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
+import { buildTrigramIndex } from "../../db/migrations/trigram_index.ts";
 import { hasTrigramIndex } from "../../db/payments/search.ts";
 import { callService } from "../support/client.ts";
 import { runInProcess } from "../support/commands.ts";
@@ -80,6 +81,16 @@ Deno.test("search without pg_trgm: if the role may not create it, the service st
   assert.doesNotMatch(service.output(), /search_by_prefix/);
   assert.deepEqual(await search(service.url, "RDER-0001"), ["order-0001"]);
   assert.equal(await doctor(), "ok");
+});
+
+Deno.test("trigram index: is left out if the role may not create the extension, or the server does not have it", async () => {
+  const build = (code: string) => {
+    const error = Object.assign(new Error("create extension failed"), { code });
+    return buildTrigramIndex((() => Promise.reject(error)) as unknown as Sql);
+  };
+  // A missing control file is 0A000, a missing library 58P01.
+  for (const code of ["42501", "0A000", "58P01"]) await build(code);
+  await assert.rejects(build("53100"), /create extension failed/, "the disk is full");
 });
 
 Deno.test("search by parts: names of earlier payments get their keys, and the index is built again after an interruption", async () => {
