@@ -1,4 +1,4 @@
-/** What the page of payments says about a search: that there are more, or what was searched. */
+/** What the page of payments says about a search: what was searched, and what can be missing. */
 
 import type { FC } from "hono/jsx";
 import { MAX_MATCHES, type SearchReport } from "../../core/payments/search.ts";
@@ -13,18 +13,21 @@ interface SearchResultProps {
 
 export const SearchResult: FC<SearchResultProps> = ({ view, q, search, isEmpty }) => {
   const { searchResult } = view.words.paymentsPage;
-  const { fields, hasMore, isByPrefix } = search;
-  const limit = MAX_MATCHES.toLocaleString(view.language);
+  const { fields, limit } = search;
+  const none = limit === null ? searchResult.none : searchResult.noneFound;
   return (
     <>
       {isEmpty && (
         <p class="empty">
-          {searchResult.none(q)}{" "}
+          {none(q)}{" "}
           {searchResult.searched(fields.map((field) => searchResult.fields[field]).join(", "))}
         </p>
       )}
-      {isEmpty && isByPrefix && <p class="help">{searchResult.byPrefix}</p>}
-      {hasMore && <p class="help">{isEmpty ? searchResult.tooMany : searchResult.more(limit)}</p>}
+      {limit !== null && (
+        <p class="help">
+          {searchResult.limits[limit](MAX_MATCHES.toLocaleString(view.language))}
+        </p>
+      )}
     </>
   );
 };

@@ -1,6 +1,6 @@
 /** The texts of the list of payments and of the page of a payment. */
 
-import type { SearchedField } from "../../core/payments/search.ts";
+import type { SearchedField, SearchLimit } from "../../core/payments/search.ts";
 
 export const PAYMENTS_IN_ENGLISH = {
   filters: "Filters and columns",
@@ -59,12 +59,22 @@ export const PAYMENTS_IN_ENGLISH = {
   searchResult: {
     none: (text: string) => `No payment matches “${text}”.`,
     searched: (fields: string) => `Searched in: ${fields}.`,
-    more: (limit: string) =>
-      `More payments match. The search considers the newest ${limit}: type more characters to ` +
-      "find older ones.",
-    tooMany: "Too many older payments match to find them all. Type more characters.",
-    byPrefix: "In older payments, only the beginning of order id, email and name is searched, " +
-      "because the database has no pg_trgm. The page “Doctor” says what to do.",
+    noneFound: (text: string) =>
+      `“${text}” was not found, but not all older payments could be searched.`,
+    limits: {
+      matches: (count: string) =>
+        `More payments match. The search considers the newest ${count}: type more characters to ` +
+        "find older ones.",
+      frequent: () =>
+        "Many payments have such a text, so the search ended before the oldest ones. Type more " +
+        "characters.",
+      letters: () =>
+        "In older payments, only the beginning of order id, email and name is searched. To find " +
+        "other parts, type at least three letters A to Z or digits in a row.",
+      extension: () =>
+        "In older payments, only the beginning of order id, email and name is searched, because " +
+        "the database has no pg_trgm. The page “Doctor” says what to do.",
+    } satisfies Record<SearchLimit, (count: string) => string>,
     fields: {
       id: "payment id",
       order_id: "order id",
@@ -136,12 +146,22 @@ export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
   searchResult: {
     none: (text) => `Tidak ada pembayaran yang cocok dengan “${text}”.`,
     searched: (fields) => `Dicari di: ${fields}.`,
-    more: (limit) =>
-      `Masih ada pembayaran lain yang cocok. Pencarian hanya mencakup ${limit} yang terbaru: ` +
-      "ketik lebih banyak karakter untuk menemukan yang lebih lama.",
-    tooMany: "Terlalu banyak pembayaran lama yang cocok. Ketik lebih banyak karakter.",
-    byPrefix: "Pada pembayaran lama, hanya awal ID pesanan, email, dan nama yang dicari, karena " +
-      "basis data tidak memiliki pg_trgm. Halaman “Doctor” menjelaskan langkah berikutnya.",
+    noneFound: (text) =>
+      `“${text}” tidak ditemukan, tetapi tidak semua pembayaran lama dapat dicari.`,
+    limits: {
+      matches: (count) =>
+        `Masih ada pembayaran lain yang cocok. Pencarian hanya mencakup ${count} yang terbaru: ` +
+        "ketik lebih banyak karakter untuk menemukan yang lebih lama.",
+      frequent: () =>
+        "Banyak pembayaran memiliki teks seperti ini, sehingga pencarian berakhir sebelum yang " +
+        "terlama. Ketik lebih banyak karakter.",
+      letters: () =>
+        "Pada pembayaran lama, hanya awal ID pesanan, email, dan nama yang dicari. Untuk bagian " +
+        "lain, ketik minimal tiga huruf A sampai Z atau angka berurutan.",
+      extension: () =>
+        "Pada pembayaran lama, hanya awal ID pesanan, email, dan nama yang dicari, karena basis " +
+        "data tidak memiliki pg_trgm. Halaman “Doctor” menjelaskan langkah berikutnya.",
+    },
     fields: {
       id: "ID pembayaran",
       order_id: "ID pesanan",

@@ -1,8 +1,8 @@
 /** The search box: finds payments by what a customer or a colleague says about them. */
 
-import { createLimiter } from "../../concurrency/limiter.ts";
 import { codeOf, type Database } from "../../db/connection/database.ts";
 import {
+  type ExaminedMatches,
   hasTrigramIndex,
   hasTrigrams,
   type Matches,
@@ -22,6 +22,7 @@ import { parseRupiah } from "../money.ts";
 import { ownerOfList } from "../records/read.ts";
 import type { Service } from "../service.ts";
 import type { PaymentPage } from "./read.ts";
+import { inTurn } from "./search_turns.ts";
 import { summarizePayment } from "./views.ts";
 
 export { MAX_MATCHES };
@@ -50,29 +51,58 @@ export const SEARCHED_FIELDS = [
 
 export type SearchedField = (typeof SEARCHED_FIELDS)[number];
 
+/**
+ * Why older payments that match can be missing:
+ *
+ * - `matches`: more than `MAX_MATCHES` payments match;
+ * - `frequent`: so many payments have the text that not all of them were compared;
+ * - `letters`: older payments were compared by beginnings only, because the text has too few
+ *   letters A to Z or digits for the trigram index;
+ * - `extension`: the same, because the trigram index is missing.
+ */
+export type SearchLimit = "matches" | "frequent" | "letters" | "extension";
+
 export interface SearchReport {
   /** What the text was compared with. */
   fields: SearchedField[];
-  /** More payments match than the newest `MAX_MATCHES`, or than could be found in time. */
-  hasMore: boolean;
-  /** Older payments were compared by beginnings only, because the trigram index is missing. */
-  isByPrefix: boolean;
+  /** Null: no match is missing. */
+  limit: SearchLimit | null;
 }
 
 export interface FoundPage extends PaymentPage {
   search: SearchReport;
 }
 
+/** How much one search may do. */
+export interface SearchLimits {
+  /** How many of the newest payments are compared one by one; also at most in one statement. */
+  examined: number;
+  /** How many are compared if the trigram index takes too long, because many payments match. */
+  examinedIfFrequent: number;
+  /** How long the trigram index may take. */
+  partsMs: number;
+  /** How long a large statement waits for those of other searches. */
+  waitMs: number;
+}
+
+export const SEARCH_LIMITS: SearchLimits = {
+  examined: 20_000,
+  examinedIfFrequent: 200_000,
+  partsMs: 800,
+  waitMs: 3_000,
+};
+
 /** The newest payments that match the text. */
 export async function searchPayments(
-  { database }: Service,
+  { database }: Pick<Service, "database">,
   caller: Caller,
   { q, user_id, after, limit }: PaymentSearchInput,
+  limits = SEARCH_LIMITS,
 ): Promise<FoundPage> {
   const owner = ownerOfList(caller, user_id);
   checkCursor(after, false);
   const terms = readTerms(q.trim());
-  const found = await findMatches(database, { owner, terms });
+  const found = await findMatches({ database, caller, search: { owner, terms }, limits });
   const newest = [...new Set(found.ids)].sort().reverse();
   const left = newest.slice(0, MAX_MATCHES).filter((id) => after === null || id < after.id);
   const page = left.slice(0, limit);
@@ -82,8 +112,7 @@ export async function searchPayments(
     next: left.length > limit ? { id: page.at(-1)!, at: null } : null,
     search: {
       fields: fieldsOf(terms),
-      hasMore: newest.length > MAX_MATCHES || !found.isComplete,
-      isByPrefix: found.isByPrefix,
+      limit: newest.length > MAX_MATCHES ? "matches" : found.limit,
     },
   };
 }
@@ -122,83 +151,107 @@ function fieldsOf({ id, phones, account, amount, card }: SearchTerms): SearchedF
   return SEARCHED_FIELDS.filter((field) => !isLeftOut[field]);
 }
 
-/** How many of the newest payments are compared with every text. */
-const FIRST_EXAMINED = 500;
-
-/** How many are compared at most, if the text is frequent or the indexes do not find all. */
-const MAX_EXAMINED = 20_000;
-
-/** So many of the first payments match that `MAX_EXAMINED` are likely to have enough matches. */
-const FREQUENT = FIRST_EXAMINED * MAX_MATCHES / MAX_EXAMINED;
-
-/** Statements that can take a second. More at a time would take connections from charges. */
-const largeStatements = createLimiter(2);
-
-async function runLarge<T>(work: () => Promise<T>): Promise<T> {
-  const release = await largeStatements.acquire();
-  try {
-    return await work();
-  } finally {
-    release();
-  }
+interface FoundMatches {
+  ids: string[];
+  limit: SearchLimit | null;
 }
 
-interface FoundMatches extends Matches {
-  isByPrefix: boolean;
-}
-
-interface FoundParts extends FoundMatches {
-  /** If not all matches were found, whether these are the newest of all owners. */
-  areNewest: boolean;
+/** A search of a caller, and how much it may do. */
+interface Search {
+  database: Database;
+  caller: Caller;
+  search: PaymentSearch;
+  limits: SearchLimits;
 }
 
 /**
  * The newest payments are compared one by one: an owner may have no others, or so many of them
  * match that older ones are not needed. Otherwise the indexes are searched, which have the payments
- * of all owners. If they have more matches than can be read, those of the owner may be missing.
+ * of all owners. If these do not find all matches, more of the newest payments are compared.
  */
-async function findMatches(database: Database, search: PaymentSearch): Promise<FoundMatches> {
-  const examine = (count: number) =>
-    database.query((sql) => searchNewest(sql, search, count), "search newest payments");
-  const examineMany = () => runLarge(() => examine(MAX_EXAMINED));
-  let newest = await examine(FIRST_EXAMINED);
-  const isFrequent = newest.ids.length >= FREQUENT;
-  if (!newest.isComplete && isFrequent) newest = await examineMany();
-  if (newest.isComplete || newest.ids.length > MAX_MATCHES) return { ...newest, isByPrefix: false };
+async function findMatches(run: Search): Promise<FoundMatches> {
+  const { database, search, limits } = run;
+  const first = await database.query(
+    (sql) => searchNewest(sql, search, FIRST_EXAMINED),
+    "search newest payments",
+  );
+  let newest: Examined = { ...first, count: FIRST_EXAMINED };
+  if (first.ids.length >= FREQUENT) newest = await examineOlder(run, newest, limits.examined);
+  if (hasEnough(newest)) return { ids: newest.ids, limit: null };
   const exact = await database.query((sql) => searchExact(sql, search), "search exact keys");
-  const parts = await findParts(database, search);
-  const isComplete = exact.isComplete && parts.isComplete;
-  const hasAll = isComplete || search.owner === null && parts.areNewest;
-  if (!hasAll && !isFrequent) newest = await examineMany();
-  return {
-    ids: [...newest.ids, ...exact.ids, ...parts.ids],
-    isComplete: isComplete || newest.isComplete,
-    isByPrefix: parts.isByPrefix,
-  };
+  const parts = await findParts(run);
+  const hasExact = exact.isComplete || search.owner === null;
+  if (!hasExact || parts.limit !== null) {
+    const isFrequent = parts.limit === "frequent";
+    const max = isFrequent ? limits.examinedIfFrequent : limits.examined;
+    newest = await examineOlder(run, newest, max);
+  }
+  const limit = hasEnough(newest) ? null : parts.limit ?? (hasExact ? null : "frequent");
+  return { ids: [...newest.ids, ...exact.ids, ...parts.ids], limit };
 }
 
-/** Finds the text in order ids, email addresses and names: any part of them, if possible. */
-async function findParts(database: Database, search: PaymentSearch): Promise<FoundParts> {
+/** How many of the newest payments are compared with every text. */
+const FIRST_EXAMINED = 500;
+
+/** So many of the first payments match that 20,000 are likely to have enough matches. */
+const FREQUENT = FIRST_EXAMINED * MAX_MATCHES / 20_000;
+
+interface Examined extends ExaminedMatches {
+  /** How many payments were compared. */
+  count: number;
+}
+
+/** Older matches are not needed, or do not exist. */
+function hasEnough({ ids, isComplete }: Matches): boolean {
+  return isComplete || ids.length > MAX_MATCHES;
+}
+
+/** Continues with older payments until there are enough matches, or `max` were compared. */
+async function examineOlder(run: Search, newest: Examined, max: number): Promise<Examined> {
+  const { database, caller, search, limits } = run;
+  let examined = newest;
+  while (!hasEnough(examined) && examined.count < max) {
+    const { ids, count, oldestId } = examined;
+    const more = Math.min(max - count, limits.examined);
+    const older = await inTurn(caller.userId, limits.waitMs, () =>
+      database.query(
+        (sql) => searchNewest(sql, search, more, oldestId),
+        "search older payments",
+      ));
+    examined = { ...older, ids: [...ids, ...older.ids], count: count + more };
+  }
+  return examined;
+}
+
+/**
+ * Finds the text in order ids, email addresses and names: any part of them, if possible. Without a
+ * limit, these are the newest matches of the owner.
+ */
+async function findParts({ database, caller, search, limits }: Search): Promise<FoundMatches> {
   const hasIndex = await database.query(hasTrigramIndex, "find trigram index");
   if (hasIndex && hasTrigrams(search.terms.text)) {
-    const parts = await runLarge(() => withTimeout(database, search));
-    const found = parts ?? { ids: [], isComplete: false };
-    return { ...found, areNewest: parts !== null, isByPrefix: false };
+    const parts = await inTurn(
+      caller.userId,
+      limits.waitMs,
+      () => searchPartsInTime(database, search, limits.partsMs),
+    );
+    return parts === null ? { ids: [], limit: "frequent" } : { ids: parts.ids, limit: null };
   }
-  const found = await database.query((sql) => searchBeginnings(sql, search), "search beginnings");
-  return { ...found, areNewest: found.isComplete, isByPrefix: !hasIndex };
+  const { ids } = await database.query((sql) => searchBeginnings(sql, search), "search beginnings");
+  return { ids, limit: hasIndex ? "letters" : "extension" };
 }
-
-/** A text that a large part of millions of payments has can take longer. */
-const PARTS_MS = 800;
 
 const QUERY_CANCELED = "57014";
 
 /** Null: it takes too long. */
-async function withTimeout(database: Database, search: PaymentSearch): Promise<Matches | null> {
+async function searchPartsInTime(
+  database: Database,
+  search: PaymentSearch,
+  maxMs: number,
+): Promise<Matches | null> {
   try {
     return await database.transaction(async (sql) => {
-      await sql.unsafe(`set local statement_timeout = ${PARTS_MS}`);
+      await sql.unsafe(`set local statement_timeout = ${maxMs}`);
       return await searchParts(sql, search);
     }, "search parts");
   } catch (error) {

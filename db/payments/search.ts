@@ -72,31 +72,39 @@ export interface Matches {
   isComplete: boolean;
 }
 
+/** The matches among payments that were compared one after the other, newest first. */
+export interface ExaminedMatches extends Matches {
+  /** The oldest payment that was compared; null: there is none. */
+  oldestId: string | null;
+}
+
 /**
- * Compares the newest payments of the owner with the text, one after the other. Needs no index of
- * the text, so it finds the payments of an owner with few payments among any number of others, and
- * a text that many payments have.
+ * Compares the newest payments of the owner with the text, one after the other; with `beforeId`,
+ * the newest that are older than this payment. Needs no index of the text, so it finds the payments
+ * of an owner with few payments among any number of others, and a text that many payments have.
  */
 export async function searchNewest(
   sql: Sql,
   { owner, terms }: PaymentSearch,
-  examined: number,
-): Promise<Matches> {
+  count: number,
+  beforeId: string | null = null,
+): Promise<ExaminedMatches> {
   const { text, id, phones, account, amount, card } = terms;
   const contains = (key: Fragment) => containsText(sql, key, text);
   const [ownerColumn, ownerValue, ownerOrder] = owner === null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const [row] = await sql<[{ ids: string[]; count: number }]>`
+  const [row] = await sql<[{ ids: string[]; count: number; oldest_id: string | null }]>`
     with newest as materialized (
       select id, order_id, transaction_id, customer_email, customer_phone, va_number, gross_amount,
         customer_first_name, customer_last_name
       from gateway.payments
-      where (${ownerColumn} id) < (${ownerValue} ${MAX}::uuid)
+      where (${ownerColumn} id) < (${ownerValue} ${beforeId ?? MAX}::uuid)
         and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
-      order by ${ownerOrder} id desc limit ${examined}
+      order by ${ownerOrder} id desc limit ${count}
     )
-    select (select count(*)::int from newest) as count, array(
+    select (select count(*)::int from newest) as count,
+      (select id from newest order by id limit 1) as oldest_id, array(
       select id from newest
       where ${contains(sql`gateway.email_key(order_id)`)}
         or ${contains(sql`gateway.email_key(customer_email)`)}
@@ -110,7 +118,7 @@ export async function searchNewest(
           where kind = 'c' and value = ${card} and payment_id = newest.id))
       limit ${MAX_MATCHES + 1}
     ) as ids`;
-  return { ids: row.ids, isComplete: row.count < examined };
+  return { ids: row.ids, isComplete: row.count < count, oldestId: row.oldest_id };
 }
 
 /** Finds the newest payments that have this text as a whole. */

@@ -64,7 +64,7 @@ export const PaymentListQuery = z.object({
       "in upper or lower case; by a complete id, transaction id, customer phone or virtual account " +
       "number; by the amount, such as `275000` or `Rp 275.000`; or by the last four digits of the " +
       `card. Lists the newest ${MAX_MATCHES.toLocaleString("en")} matches; \`Search-Limit\` says ` +
-      "whether there are more. Combine it only with `limit`, `cursor` and `user_id`.",
+      "that older ones can be missing. Combine it only with `limit`, `cursor` and `user_id`.",
     param: { examples: unsentExample("order-18") },
   }),
   order_id: textParameter(
@@ -162,8 +162,11 @@ export const SEARCH_HEADERS = {
   },
   "Search-Limit": {
     description:
-      "Only with `q`, and only if more payments match than are listed: how many of the " +
-      "newest matches were considered. Send more characters to find older ones.",
+      "Only with `q`, and only if older payments that match can be missing: how many matches are " +
+      "listed at most. More payments match; or the text is in so many payments that not all could " +
+      "be compared; or older payments were only compared by the beginning of order id, email and " +
+      "name, because the text has no three letters A to Z or digits in a row, or the database has " +
+      "no `pg_trgm`. Without the header, the list has all matches.",
     schema: { type: "integer" },
     example: MAX_MATCHES,
   },
@@ -173,7 +176,7 @@ export function searchHeaders(search: SearchReport | null): Record<string, strin
   if (search === null) return {};
   return {
     "Search-Fields": search.fields.join(", "),
-    ...search.hasMore ? { "Search-Limit": `${MAX_MATCHES}` } : {},
+    ...search.limit !== null ? { "Search-Limit": `${MAX_MATCHES}` } : {},
   };
 }
 

@@ -4,16 +4,17 @@ import { openStaff, orderIdsIn } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
+/** Order ids are the prefix and the numbers 1 to `count`. */
+const insertPayments = (prefix: string, count: number) =>
+  `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type,
+     gross_amount, currency, transaction_status, sent_at, created_at, updated_at)
+   select uuidv7(), 'alice', '${prefix}' || lpad(n::text, greatest(4, length(n::text)), '0'), gen_random_uuid(), 'qris', 1000,
+     'IDR', 'pending', now(), now(), now()
+   from generate_series(1, ${count}) n order by n`;
+
 Deno.test("console search: has pages, says when more than 1,000 payments match, and what was searched if none does, in both languages", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
-  await runSql(
-    payments.databaseUrl,
-    `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type,
-       gross_amount, currency, transaction_status, sent_at, created_at, updated_at)
-     select uuidv7(), 'alice', 'ORDER-' || lpad(n::text, 4, '0'), gen_random_uuid(), 'qris', 1000,
-       'IDR', 'pending', now(), now(), now()
-     from generate_series(1, 1050) n order by n`,
-  );
+  await runSql(payments.databaseUrl, insertPayments("ORDER-", 1_050));
   const staff = await openStaff(payments);
   const search = async (q: string, more = {}) => {
     const { html } = await staff.open(
@@ -42,6 +43,18 @@ Deno.test("console search: has pages, says when more than 1,000 payments match, 
     await search("9988"),
     /Tidak ada pembayaran yang cocok dengan “9988”\..*Dicari di: ID pesanan, ID transaksi, email, nama, nomor telepon lengkap/s,
   );
+
+  // More payments than are compared one by one, without an index.
+  await runSql(payments.databaseUrl, insertPayments("OTHER-", 20_001));
+  await runSql(payments.databaseUrl, "drop index gateway.payment_search_keys_by_trigram");
+  const indonesian = await search("rder-0001");
+  assert.doesNotMatch(indonesian, /Tidak ada pembayaran yang cocok/);
+  assert.match(indonesian, /tidak ditemukan, tetapi tidak semua pembayaran lama.*pg_trgm/s);
+  await staff.post("/console/preferences/", { language: "en", path: "/" });
+  const english = await search("rder-0001");
+  assert.doesNotMatch(english, /No payment matches/);
+  assert.match(english, /was not found, but not all older payments could be searched\..*pg_trgm/s);
+  assert.match(await search("ther-1"), /More payments match/);
 });
 
 browserTest(

@@ -143,6 +143,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     searchNewest(sql, { owner: null, terms: readTerms("o1777") }, 50),
   "search the newest payments of a user": (sql) =>
     searchNewest(sql, { owner: "u1", terms: readTerms("o1777") }, 50),
+  "search older payments of a user": (sql) =>
+    searchNewest(sql, { owner: "u1", terms: readTerms("o1777") }, 50, idOf(777)),
   "search payments by a part of an order id": (sql) =>
     searchParts(sql, { owner: null, terms: readTerms("o1777") }),
   "search payments of a user by a part of an email address": (sql) =>

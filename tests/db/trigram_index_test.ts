@@ -32,18 +32,19 @@ async function createWithoutPrivileges(): Promise<string> {
   return url;
 }
 
-/** Payments of alice, of which the first is older than those that every search reads. */
-const INSERT_PAYMENTS = `
+/** Payments of alice, 1, 2, 3, … */
+const insertPayments = (count: number) => `
   insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
     currency, transaction_status, customer_first_name, customer_email, sent_at, created_at,
     updated_at)
-  select uuidv7(), 'alice', 'order-' || lpad(n::text, 4, '0'), gen_random_uuid(), 'qris', 1000 + n,
-    'IDR', 'pending', 'Customer ' || lpad(n::text, 4, '0'), 'c' || n || '@shop.example', now(), now(), now()
-  from generate_series(1, 1050) n order by n`;
+  select uuidv7(), 'alice', 'order-' || lpad(n::text, 5, '0'), gen_random_uuid(), 'qris', 1000 + n,
+    'IDR', 'pending', 'Customer ' || lpad(n::text, 5, '0'), 'c' || n || '@shop.example', now(), now(), now()
+  from generate_series(1, ${count}) n order by n`;
 
-Deno.test("search without pg_trgm: if the role may not create it, the service starts, says so, and finds the beginning of texts; once an administrator has created it, any part", async () => {
+Deno.test("search without pg_trgm: if the role may not create it, the service starts, says so in the log and in each response, and finds the beginning of texts; once an administrator has created it, any part", async () => {
   const url = await createWithoutPrivileges();
-  await runSql(url, INSERT_PAYMENTS);
+  // The first is older than those that are compared one by one.
+  await runSql(url, insertPayments(20_001));
   const staff = generateApiKey();
   const settings = {
     DATABASE_URL: url,
@@ -57,19 +58,30 @@ Deno.test("search without pg_trgm: if the role may not create it, the service st
       headers: { Authorization: `Bearer ${staff}` },
     });
     assert.equal(response.status, 200);
-    return (await response.json()).map(({ order_id }: { order_id: string }) => order_id);
+    const found: { order_id: string }[] = await response.json();
+    return {
+      orderIds: found.map(({ order_id }) => order_id),
+      limit: response.headers.get("search-limit"),
+    };
   };
   const doctor = async () => {
     const { stdout } = await runInProcess(["doctor"], settings);
     return stdout.match(/^(\w+) +Search: /m)?.[1];
   };
-  const cases = { "order-0001": 1, "c1@shop": 1, "customer 0001": 1, "1001": 1, "rder-0001": 0 };
+  const isFound = {
+    "order-00001": true,
+    "c1@shop": true,
+    "customer 00001": true,
+    "1001": true,
+    "rder-00001": false,
+  };
   {
     await using service = await startService({ settings });
     assert.equal(service.output().match(/"search_by_prefix"/g)?.length, 1);
-    for (const [q, count] of Object.entries(cases)) {
-      const found = await search(service.url, q);
-      assert.equal(found.includes("order-0001"), count === 1, q);
+    for (const [q, expected] of Object.entries(isFound)) {
+      const { orderIds, limit } = await search(service.url, q);
+      assert.equal(orderIds.includes("order-00001"), expected, q);
+      assert.equal(limit, "1000", q);
     }
   }
   assert.equal(await doctor(), "WARNING");
@@ -79,7 +91,10 @@ Deno.test("search without pg_trgm: if the role may not create it, the service st
   );
   await using service = await startService({ settings });
   assert.doesNotMatch(service.output(), /search_by_prefix/);
-  assert.deepEqual(await search(service.url, "RDER-0001"), ["order-0001"]);
+  assert.deepEqual(await search(service.url, "RDER-00001"), {
+    orderIds: ["order-00001"],
+    limit: null,
+  });
   assert.equal(await doctor(), "ok");
 });
 
@@ -97,7 +112,7 @@ Deno.test("search by parts: names of earlier payments get their keys, and the in
   const url = await createDatabase({ isNew: true, template: null });
   const migrations = await loadMigrations();
   await migrate(url, migrations.filter(({ name }) => name < "0016"));
-  await runSql(url, INSERT_PAYMENTS);
+  await runSql(url, insertPayments(1_050));
   await migrate(url, migrations);
   const [named] = await runSql(
     url,
