@@ -31,11 +31,21 @@ export function parseSignedAmount(text: string): number | string | undefined {
   return amount === null ? parseAmount(text) : -amount;
 }
 
+/** Shorter numbers are incomplete, or short codes that receive no invoice. */
+const MIN_PHONE_DIGITS = 8;
+
+/** The schema refuses it, and the form shows what was entered. */
+const NO_PHONE = "-";
+
 /**
- * The digits of a phone number with the country code, as the gateway wants it: `0812-3456-789` and
- * `+62 812 3456 789` as `628123456789`. Other text stays text, which the schema refuses.
+ * The digits of a phone number with the country code, as the gateway wants it: `0812-3456-789`,
+ * `8123456789`, `+62 812 3456 789` and `+62 (0)812 3456 789` as `628123456789`.
  */
 export function parsePhone(text: string): string {
-  const digits = text.replaceAll(/[\s().-]/g, "").replace(/^\+/, "");
-  return /^\d+$/.test(digits) ? digits.replace(/^0(?=[1-9]\d{7,12}$)/, "62") : text;
+  const digits = text.replaceAll(/[\s().-]/g, "");
+  if (!/^\+?\d+$/.test(digits)) return NO_PHONE;
+  const hasCountry = /^(\+|00)/.test(digits);
+  const number = digits.replace(/^(\+|00)/, "").replace(/^(620|0)/, "62");
+  const phone = hasCountry ? number : number.replace(/^8/, "628");
+  return phone.length < MIN_PHONE_DIGITS ? NO_PHONE : phone;
 }

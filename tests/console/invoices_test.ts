@@ -387,9 +387,18 @@ Deno.test("console invoice form: takes phone numbers in local writing, and disco
   assert.equal(status, 200);
   assert.match(paidPage, /−Rp 10\.000/);
 
-  for (const phone of ["+62 812 3456 789", "(0812) 3456.789", "628123456789"]) {
+  const phones = ["+62 812 3456 789", "(0812) 3456.789", "628123456789", "8123456789"];
+  phones.push("+62 (0)812 3456 789", "+62 0812 3456 789", "0062 812 3456 789");
+  for (const phone of phones) {
     const { html } = await fillAndReview(staff, { customer_phone: phone });
     assert.match(html, /<dd>628123456789<\/dd>/, phone);
+  }
+  // With a country code, a number that begins with 8 is not Indonesian.
+  const { html: japanese } = await fillAndReview(staff, { customer_phone: "+81 90 1234 5678" });
+  assert.match(japanese, /<dd>819012345678<\/dd>/);
+  for (const phone of ["12", "0812", "+62 812", "by email"]) {
+    const { html } = await fillAndReview(staff, { customer_phone: phone });
+    assert.match(html, /id="customer_phone-error"[^>]*>must be a phone number/, phone);
   }
   const { html } = await fillAndReview(staff, { "items.0.price": "Rp -75.000" });
   assert.match(html, /class="field-error">must add up to more than 0/);
