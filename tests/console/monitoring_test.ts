@@ -212,6 +212,25 @@ Deno.test("console audit: shows who did what, with filters and a link to what wa
   assert.equal((await find({ resource: payment.id.toUpperCase() })).length, 3);
 });
 
+Deno.test("console lists: refuse text that PostgreSQL cannot store, like the API", async () => {
+  await using payments = await openNew();
+  const staff = await openStaff(payments);
+  const filters = {
+    audit: ["actor", "action", "resource"],
+    events: ["resource"],
+    notifications: ["order"],
+    jobs: ["task"],
+    customers: ["email", "phone"],
+  };
+  for (const [list, names] of Object.entries(filters)) {
+    for (const name of names) {
+      const { status, html } = await staff.open(`/console/${list}/?${name}=a%00b`);
+      assert.equal(status, 400, `${list} ${name}`);
+      assert.match(html, /must not contain control characters/, `${list} ${name}`);
+    }
+  }
+});
+
 Deno.test("audit: the action filters the list of the API, too", async () => {
   await using payments = await openNew();
   const key = await payments.app.createKey({ userId: "ops", isStaff: true });
