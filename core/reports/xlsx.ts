@@ -189,14 +189,11 @@ function describeWorkbook(name: string, sheets: number): Record<string, string> 
     `<Relationship Id="rId${id}" Type="${TYPES}/${type}" Target="${target}.xml"/>`;
   const related = (relations: string) =>
     `<Relationships xmlns="${RELATIONSHIPS}">${relations}</Relationships>`;
-  // Excel refuses these characters in the name of a sheet, and more than 31.
-  const title = escapeText(name.replaceAll(/[[\]:*?/\\]/g, " ").slice(0, 25)).replaceAll('"', "");
   return {
     "xl/styles.xml": STYLE_SHEET,
     "xl/workbook.xml": `<workbook xmlns="${MAIN}" xmlns:r="${TYPES}"><sheets>${
       numbers.map((number) =>
-        `<sheet name="${title}${number > 1 ? ` ${number}` : ""}" sheetId="${number}" ` +
-        `r:id="rId${number}"/>`
+        `<sheet name="${sheetName(name, number)}" sheetId="${number}" r:id="rId${number}"/>`
       ).join("")
     }</sheets></workbook>`,
     "xl/_rels/workbook.xml.rels": related(
@@ -213,6 +210,16 @@ function describeWorkbook(name: string, sheets: number): Record<string, string> 
       numbers.map((number) => typeOf(`worksheets/sheet${number}`, "worksheet")).join("") +
       "</Types>",
   };
+}
+
+const MAX_SHEET_NAME = 31;
+
+/** The name of the file's title, for further sheets with a number. */
+function sheetName(title: string, number: number): string {
+  const suffix = number > 1 ? ` ${number}` : "";
+  // Excel refuses these characters in the name of a sheet.
+  const allowed = title.replaceAll(/[[\]:*?/\\]/g, " ").replaceAll('"', "");
+  return escapeText(allowed.slice(0, MAX_SHEET_NAME - suffix.length)) + suffix;
 }
 
 /** Built into Excel: 3 is `#,##0`, 4 is `#,##0.00`, 49 is text. */

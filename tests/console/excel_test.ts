@@ -153,6 +153,7 @@ Deno.test("console: exports differences and days of a reconciliation as Excel", 
     }),
   );
   const [byDay] = await readWorkbook(new Uint8Array(await days.arrayBuffer()));
+  assert.equal(byDay!.name, "Fees and net by day");
   assert.deepEqual(shownText(byDay!), [
     ["Day", "Lines", "Gross", "Fees"],
     ["2026-03-05", "1", "49,000", "350.50"],

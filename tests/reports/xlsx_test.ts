@@ -3,8 +3,13 @@ import type { Cell, Rows } from "../../core/reports/file_format.ts";
 import { excelFormat } from "../../core/reports/xlsx.ts";
 import { readWorkbook, shownText } from "../support/reports/workbook.ts";
 
-async function write(columns: string[], pages: Rows[], maxSheetRows?: number) {
-  const { write } = excelFormat("Payments / all", { maxSheetRows });
+async function write(
+  columns: string[],
+  pages: Rows[],
+  maxSheetRows?: number,
+  name = "Payments / all",
+) {
+  const { write } = excelFormat(name, { maxSheetRows });
   const file = ReadableStream.from(write(columns, ReadableStream.from(pages)));
   return await readWorkbook(new Uint8Array(await new Response(file).arrayBuffer()));
 }
@@ -80,6 +85,14 @@ Deno.test("excel: rows beyond the end of a sheet are in the next one, under the 
   assert.equal(full.length, 1, "a full sheet is not followed by an empty one");
   const [none] = await write(["Order"], []);
   assert.deepEqual(shownText(none!), [["Order"]]);
+});
+
+Deno.test("excel: the name of a sheet has at most 31 characters, and a further sheet keeps its number", async () => {
+  const names = async (name: string) =>
+    (await write(["Order"], [[["1"], ["2"], ["3"]]], 3, name)).map((sheet) => sheet.name);
+  const longest = "Biaya dan jumlah neto per hari!";
+  assert.deepEqual(await names(longest), [longest, "Biaya dan jumlah neto per har 2"]);
+  assert.deepEqual(await names(`${longest} 2026`), [longest, "Biaya dan jumlah neto per har 2"]);
 });
 
 Deno.test("excel: reads pages only as far ahead of the reader as the compression buffers", async () => {
