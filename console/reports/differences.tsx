@@ -288,7 +288,7 @@ const Row: FC<RowProps> = ({ view, path, difference }) => {
         <Order root={view.root} difference={difference} />
       </td>
       <td>{texts.kinds[kind]}</td>
-      <Amount amount={amount} status={status} />
+      <Amount amount={amount} status={nameOf(view, status)} />
       <Amount amount={known_amount} status={nameOf(view, known_status)} />
       <td>
         <RowActions view={view} path={path} difference={difference} />

@@ -76,6 +76,23 @@ Deno.test("console differences: are marked as done with who and when, filtered, 
   assert.match(list.html, /<td class="amount">3<\/td><td class="amount">0<\/td>.*All done/s);
 });
 
+Deno.test("console differences: a status of the report has its name in the language of the page", async () => {
+  await using opened = await openDifferences();
+  const { app, staff } = opened;
+  const key = await app.createKey({ userId: "fina", isStaff: true });
+  const uploaded = await app.as(key, "/reconciliations/", {
+    method: "POST",
+    body: "order_id,amount,status\nC-3,1000,settlement\n",
+    headers: { "Content-Type": "text/csv" },
+  });
+  const { id } = await uploaded.json();
+  await compareReport(app, id);
+  const path = `/console/reconciliations/${id}/`;
+  assert.match((await staff.open(path)).html, /Rp 1\.000<small>Paid<\/small>/);
+  const indonesian = await staff.open(path, { "accept-language": "id" });
+  assert.match(indonesian.html, /Rp 1\.000<small>Lunas<\/small>/);
+});
+
 Deno.test("console differences: of two tabs, the second one changes nothing and says who was first", async () => {
   await using opened = await openDifferences();
   const { app, staff, path, databaseUrl } = opened;
