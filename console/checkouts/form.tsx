@@ -9,6 +9,7 @@ import { formatMoney } from "../../core/money.ts";
 import { fingerprintRequest } from "../../http/idempotency.ts";
 import { recordError } from "../../http/problems/render.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, FormToken, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
@@ -271,7 +272,7 @@ const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error }) => 
             [shared.expires]: expires && <Time view={view} at={expires} />,
             [words.firstName]: texts["customer_details.first_name"],
             [words.lastName]: texts["customer_details.last_name"],
-            [shared.email]: texts["customer_details.email"],
+            [shared.email]: breakEmail(texts["customer_details.email"]),
             [shared.phone]: texts["customer_details.phone"],
             [words.offered]: offeredNames(view, input.enabled_payments ?? null),
             [words.language]: input.language ? words.languages[input.language] : null,

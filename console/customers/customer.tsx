@@ -7,6 +7,7 @@ import { InvoiceStatusLabel } from "../invoices/display.tsx";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
 import { refunderOf, RefundStatus } from "../payments/refunds.tsx";
 import type { ConsoleBase } from "../shared/base.tsx";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { BackLink, Card, Facts, Table, Time } from "../shared/elements.tsx";
 import { explainField, issuesOf } from "../shared/explain.ts";
 import { Field } from "../shared/fields.tsx";
@@ -56,7 +57,7 @@ const CustomerPage: FC<CustomerProps> = ({ view, email, phone, customer, error }
   return (
     <Frame view={view} title={email || phone || words.customer} path={PATH}>
       <BackLink view={view} to="/payments/">{words.payments}</BackLink>
-      <h1>{email || phone || words.customer}</h1>
+      <h1>{breakEmail(email) || phone || words.customer}</h1>
       <form class="filters" action={root + PATH}>
         <Field name="email" label={words.email} type="email" value={email} />
         <Field name="phone" label={words.phone} type="tel" value={email === "" ? phone : ""} />

@@ -10,6 +10,7 @@ import { fingerprintRequest } from "../../http/idempotency.ts";
 import { createFixedResponse } from "../../openapi/fixed_response.ts";
 import { recordError } from "../../http/problems/render.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, FormToken } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
@@ -389,7 +390,7 @@ const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error, creat
         <Facts
           facts={{
             [shared.name]: input.customer_name,
-            [shared.email]: input.customer_email ?? null,
+            [shared.email]: breakEmail(input.customer_email ?? null),
             [shared.phone]: input.customer_phone ?? null,
             [words.due]: dayName(input.due_date, shared.locale),
             [words.number]: input.invoice_number ?? null,

@@ -5,6 +5,7 @@ import { ServiceError } from "../../core/errors.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { BackLink, Facts, Table, Time } from "../shared/elements.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -45,7 +46,7 @@ const ReceiptPage: FC<ReceiptProps> = ({ view, payment, merchant }) => {
             [texts.paidOn]: <Time view={view} at={paidTime(payment)} />,
             [words.method]: methodName(words, payment.payment_type, payment.bank),
             [words.customer]: customer.join(" "),
-            [words.email]: payment.customer_email,
+            [words.email]: breakEmail(payment.customer_email),
             [words.transaction]: payment.transaction_id,
           }}
         />

@@ -2,6 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import type { PaymentSummary, PaymentView } from "../../core/payments/views.ts";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { Table, Time } from "../shared/elements.tsx";
 import { cardName, fraudStatusName, methodName, rupiah } from "../shared/format.ts";
 import { type Column, paymentCode } from "./query.ts";
@@ -43,7 +44,7 @@ const AMOUNTS: readonly Column[] = ["amount", "refunded", "net", "fee", "payout"
 const CELLS: Record<Column, (view: SignedInView, payment: ListedPayment) => Child> = {
   created: (view, { created_at }) => <Time view={view} at={created_at} />,
   order: ({ root }, { id, order_id }) => <a href={`${root}/payments/${id}/`}>{order_id}</a>,
-  customer: (_, { customer_email }) => customer_email ?? "–",
+  customer: (_, { customer_email }) => breakEmail(customer_email) ?? "–",
   name: (_, { customer_first_name }) => customer_first_name ?? "–",
   phone: (_, { customer_phone }) => customer_phone ?? "–",
   method: ({ words }, { payment_type }) => methodName(words, payment_type),

@@ -3,16 +3,25 @@
 import type { Child } from "hono/jsx";
 import type { View } from "./session.ts";
 
-/** Null: there is no email address. In a narrow column, the line ends after the `@`. */
+/** Null: there is no email address. */
 export function emailLink({ root }: View, email: string | null): Child {
   if (email === null) return null;
-  const [name, ...domain] = email.split(/(?<=@)/);
-  return (
-    <a href={`${root}/customers/?${new URLSearchParams({ email })}`}>
-      {name}
-      <wbr />
-      {domain.join("")}
-    </a>
+  return <a href={`${root}/customers/?${new URLSearchParams({ email })}`}>{breakEmail(email)}</a>;
+}
+
+/**
+ * In a narrow column, the line ends after the `@` or before a dot, and not inside a word. Null and
+ * empty stay as they are, so that pages leave them out.
+ */
+export function breakEmail(email: string | null): Child {
+  if (!email) return email;
+  return email.split(/(?<=@)|(?=\.)/).map((part, index) =>
+    index === 0 ? part : (
+      <>
+        <wbr />
+        {part}
+      </>
+    )
   );
 }
 

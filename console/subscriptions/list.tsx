@@ -8,6 +8,7 @@ import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { SUBSCRIPTION_TYPES } from "../../core/subscriptions/subscription_input.ts";
 import { SubscriptionListQuery } from "../../http/lists/subscriptions.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
+import { breakEmail } from "../shared/customer_link.tsx";
 import { Time } from "../shared/elements.tsx";
 import { issuesOf } from "../shared/explain.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
@@ -69,7 +70,7 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
     words.every(subscription.interval, subscription.interval_unit),
     <SubscriptionStatusLabel view={view} status={subscription.status} />,
     <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>,
-    subscription.customer_email ?? customerName(subscription) ?? "–",
+    breakEmail(subscription.customer_email) ?? customerName(subscription) ?? "–",
     methodName(view.words, subscription.payment_type),
     <Time view={view} at={nextCharge(subscription)} />,
     <Time view={view} at={subscription.created_at} />,

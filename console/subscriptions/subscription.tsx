@@ -32,7 +32,7 @@ import {
   redirectAfter,
   submitOnce,
 } from "../shared/confirm.tsx";
-import { emailLink, phoneLink } from "../shared/customer_link.tsx";
+import { breakEmail, emailLink, phoneLink } from "../shared/customer_link.tsx";
 import { BackLink, Card, Facts, RecordActions, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
@@ -245,7 +245,7 @@ const ActionPage: FC<ActionProps> = ({ view, subscription, action, form, error }
       facts={{
         [shared.name]: subscription.name,
         [words.plan]: plan,
-        [shared.customer]: customerName(subscription) ?? subscription.customer_email,
+        [shared.customer]: customerName(subscription) ?? breakEmail(subscription.customer_email),
         [shared.status]: <SubscriptionStatusLabel view={view} status={subscription.status} />,
       }}
       effects={words.effects[action](plan, next && jakartaTime(next, shared.locale))}
