@@ -63,8 +63,8 @@ export const INVOICES_IN_ENGLISH = {
   orderHelp: "The id of your order. Leave it empty to get a new id.",
   notesHelp: "The customer sees this text below the items.",
   priceHelp:
-    "Price for one, in whole rupiah, such as 75000, 75.000 or Rp 75.000. A discount has a " +
-    "negative price, such as -10.000. A line added with “Add a discount” is always subtracted.",
+    "Price for one, in whole rupiah, such as 75000, 75.000 or Rp 75.000. For a discount, press " +
+    "“Add a discount”.",
   discount: "Discount",
   addDiscount: "Add a discount",
   optional: "optional",
@@ -152,8 +152,8 @@ export const INVOICES_IN_INDONESIAN: typeof INVOICES_IN_ENGLISH = {
   orderHelp: "ID pesanan Anda. Kosongkan untuk mendapat ID baru.",
   notesHelp: "Pelanggan melihat teks ini di bawah daftar barang.",
   priceHelp:
-    "Harga satuan dalam rupiah bulat, misalnya 75000, 75.000, atau Rp 75.000. Diskon memakai " +
-    "harga negatif, misalnya -10.000. Baris dari “Tambah diskon” selalu mengurangi total.",
+    "Harga satuan dalam rupiah bulat, misalnya 75000, 75.000, atau Rp 75.000. Untuk diskon, tekan " +
+    "“Tambah diskon”.",
   discount: "Diskon",
   addDiscount: "Tambah diskon",
   optional: "opsional",

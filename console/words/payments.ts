@@ -53,9 +53,7 @@ export const PAYMENTS_IN_ENGLISH = {
     id: "ID",
   },
   fraudStatuses: { accept: "Accepted", challenge: "Challenged", deny: "Denied" },
-  searchesAll:
-    "A search looks in all payments, and filters are not used with it: a filter or a period ends " +
-    "the search.",
+  searchesAll: "A search ignores the filters. Choosing a filter or period clears the search.",
   searchResult: {
     none: (text: string) => `No payment matches “${text}”.`,
     searched: (fields: string) => `Searched in: ${fields}.`,
@@ -141,8 +139,7 @@ export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
   },
   fraudStatuses: { accept: "Diterima", challenge: "Dicurigai", deny: "Ditolak" },
   searchesAll:
-    "Pencarian mencakup semua pembayaran, dan filter tidak dipakai bersamanya: memilih filter " +
-    "atau periode mengakhiri pencarian.",
+    "Pencarian mengabaikan filter. Memilih filter atau periode akan menghapus pencarian.",
   searchResult: {
     none: (text) => `Tidak ada pembayaran yang cocok dengan “${text}”.`,
     searched: (fields) => `Dicari di: ${fields}.`,

@@ -48,16 +48,16 @@ Deno.test("console payments: lists, filters and searches the payments of all use
     const [chosen] = staff.page.html.match(/<ul class="chosen".*?<\/ul>/s)!;
     assert.deepEqual(chosen.match(/Remove [^:"]+/g), ["Remove Search"]);
     assert.doesNotMatch(staff.page.html, /value="expire" checked|aria-current="true"[^>]*>Today/);
-    assert.match(staff.page.html, /A search looks in all payments, and filters are not used/);
+    assert.match(staff.page.html, /A search ignores the filters/);
   }
   const [, period] = staff.page.html.match(/href="([^"]+)"[^>]*>Today</)!;
   await staff.open(period!.replaceAll("&amp;", "&"));
   assert.equal(orderIdsIn(staff.page.html).length, 3);
   assert.match(staff.page.html, /<input id="q"[^>]* value=""/);
-  assert.doesNotMatch(staff.page.html, /A search looks in all payments|Remove Search/);
+  assert.doesNotMatch(staff.page.html, /A search ignores the filters|Remove Search/);
   await staff.post("/console/preferences/", { language: "id", path: "/" });
   await find({ q: customer, ...filters });
-  assert.match(staff.page.html, /Pencarian mencakup semua pembayaran, dan filter tidak dipakai/);
+  assert.match(staff.page.html, /Pencarian mengabaikan filter/);
 });
 
 Deno.test("console payments: an invalid filter is named, and the form keeps its values", async () => {
