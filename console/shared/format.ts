@@ -1,9 +1,11 @@
 /** Amounts as Rp 44.000, times in Jakarta, and the names of methods and statuses. */
 
 import type { CardView } from "../../core/payments/card.ts";
+import { bankName } from "../../core/payments/payment_types.ts";
 import type { Words } from "../words/words.ts";
 
 export { rupiah } from "../../core/money.ts";
+export { bankName } from "../../core/payments/payment_types.ts";
 
 /** Amounts in rupiah have no cents. */
 export function wholeRupiah(amount: string): bigint {
@@ -55,22 +57,6 @@ export function methodName(words: Words, type: string, bank: string | null = nul
     type.replaceAll("_", " ");
 }
 
-/** `bca` as `BCA`, `permata` as `Permata`. */
-export function bankName(bank: string): string {
-  return BANKS[bank] ?? bank.toUpperCase();
-}
-
-/** Banks whose name is not an abbreviation in capitals. */
-const BANKS: Record<string, string> = {
-  permata: "Permata",
-  mandiri: "Mandiri",
-  danamon: "Danamon",
-  maybank: "Maybank",
-  mega: "Mega",
-  seabank: "SeaBank",
-  saqu: "Saqu",
-};
-
 /** Methods and stores whose name is the same in all languages. */
 export const BRANDS: Record<string, string> = {
   gopay: "GoPay",
@@ -97,6 +83,19 @@ const CARD_BRANDS: Record<string, string> = {
   amex: "American Express",
   unionpay: "UnionPay",
 };
+
+/** The bank that processes a card payment; null: another method, or the bank is not known. */
+export function cardBankName(
+  { payment_type, bank }: { payment_type: string; bank?: string | null },
+): string | null {
+  return payment_type === "credit_card" && bank ? bankName(bank) : null;
+}
+
+/** Whether the customer confirmed the card payment; null: the gateway has not said it. */
+export function threeDSecureName({ paymentPage }: Words, card: CardView | null): string | null {
+  const result = card?.three_d_secure ?? null;
+  return result && ((paymentPage.threeDSecure as Record<string, string>)[result] ?? result);
+}
 
 /** A status of a payment; one that the service does not know stays as the gateway sent it. */
 export function paymentStatusName({ statuses }: Words, status: string): string {

@@ -3,6 +3,7 @@
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Cohort } from "../../db/payments/paid_checks.ts";
 import type { RecheckConfig } from "../config/config.ts";
+import { bankName } from "./payment_types.ts";
 
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 24 * 3_600;
@@ -47,9 +48,9 @@ export function noRefundReason(
     case "bank_transfer":
       return bank === null
         ? "Virtual accounts have no refunds; return the money by bank transfer."
-        : `${bank.toUpperCase()} virtual accounts have no refunds; return the money by bank transfer.`;
+        : `${bankName(bank)} virtual accounts have no refunds; return the money by bank transfer.`;
     case "permata":
-      return "PERMATA virtual accounts have no refunds; return the money by bank transfer.";
+      return "Permata virtual accounts have no refunds; return the money by bank transfer.";
     case "echannel":
       return "Mandiri bills have no refunds; return the money by bank transfer.";
     case "cstore":

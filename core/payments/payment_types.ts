@@ -34,6 +34,22 @@ export const OTHER_PAYMENT_TYPES = [
 /** The types that a list can always be filtered by. */
 export const LISTED_TYPES: readonly string[] = [...PAYMENT_TYPES, ...OTHER_PAYMENT_TYPES];
 
+/** A bank as people write it: `bca` as `BCA`, `permata` as `Permata`. */
+export function bankName(bank: string): string {
+  return BANKS[bank] ?? bank.toUpperCase();
+}
+
+/** Banks whose name is not an abbreviation in capitals. */
+const BANKS: Readonly<Record<string, string>> = {
+  permata: "Permata",
+  mandiri: "Mandiri",
+  danamon: "Danamon",
+  maybank: "Maybank",
+  mega: "Mega",
+  seabank: "SeaBank",
+  saqu: "Saqu",
+};
+
 /** What callers send for a type: a brand, a bank, a store, or the name in another service. */
 const COMMON_NAMES: Readonly<Record<PaymentType, readonly string[]>> = {
   credit_card: [

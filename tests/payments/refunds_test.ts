@@ -213,7 +213,7 @@ Deno.test("refund: is refused before the gateway is asked if the method has no r
   await using payments = await openRelayed({ databaseUrl });
   const methods = {
     bca: "BCA virtual accounts",
-    permata: "PERMATA virtual accounts",
+    permata: "Permata virtual accounts",
     echannel: "Mandiri bills",
     cstore: "Payments at Alfamart",
   } as const;
