@@ -3,7 +3,13 @@
 import type { ExportedPayment, FileColumn } from "../../core/reports/exports.ts";
 import type { Cell } from "../../core/reports/file_format.ts";
 import { amountCell, timeCell } from "../shared/downloads.tsx";
-import { cardName, fraudStatusName, methodName } from "../shared/format.ts";
+import {
+  cardBankName,
+  cardName,
+  fraudStatusName,
+  methodName,
+  threeDSecureName,
+} from "../shared/format.ts";
 import type { Words } from "../words/words.ts";
 import { type Column, paymentCode } from "./query.ts";
 import { paymentStatusText } from "./table.tsx";
@@ -37,6 +43,8 @@ const VALUES: Record<Column, (words: Words, payment: ExportedPayment) => Cell> =
   method: (words, { payment_type, bank }) => methodName(words, payment_type, bank),
   code: (_, payment) => paymentCode(payment),
   card: (_, { card }) => card && (cardName(card) || null),
+  card_bank: (_, payment) => cardBankName(payment),
+  three_d_secure: (words, { card }) => threeDSecureName(words, card),
   approval: (_, { card }) => card?.approval_code ?? null,
   created: (_, { created_at }) => timeCell(created_at),
   settled: (_, { settlement_time }) => timeCell(settlement_time),

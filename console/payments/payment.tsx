@@ -26,7 +26,7 @@ import {
   Time,
 } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
-import { bankName, cardName, methodName, rupiah } from "../shared/format.ts";
+import { cardBankName, cardName, methodName, rupiah, threeDSecureName } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
@@ -214,16 +214,16 @@ const Details: FC<PartProps> = ({ view, payment }) => {
   );
 };
 
-function cardFacts({ words: { paymentPage: words } }: View, payment: PaymentView) {
-  const { card, bank, payment_type } = payment;
+function cardFacts({ words }: View, payment: PaymentView) {
+  const { card, payment_type } = payment;
   if (payment_type !== "credit_card") return {};
-  const results = words.threeDSecure as Record<string, string>;
-  const result = card?.three_d_secure;
+  const { paymentPage } = words;
+  const result = threeDSecureName(words, card);
   return {
-    [words.card]: card && cardName(card),
-    [words.bank]: bank && bankName(bank),
-    [words.approvalCode]: card?.approval_code ? <code>{card.approval_code}</code> : null,
-    "3-D Secure": result ? `${results[result] ?? result} (ECI ${card.eci})` : null,
+    [paymentPage.card]: card && cardName(card),
+    [paymentPage.bank]: cardBankName(payment),
+    [paymentPage.approvalCode]: card?.approval_code ? <code>{card.approval_code}</code> : null,
+    "3-D Secure": result && `${result} (ECI ${card!.eci})`,
   };
 }
 

@@ -33,6 +33,8 @@ export const COLUMNS = [
   "method",
   "code",
   "card",
+  "card_bank",
+  "three_d_secure",
   "approval",
   "created",
   "settled",
@@ -50,6 +52,8 @@ const WHOLE_COLUMNS: readonly Column[] = [
   "phone",
   "code",
   "card",
+  "card_bank",
+  "three_d_secure",
   "approval",
   "transaction",
 ];

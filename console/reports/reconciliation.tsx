@@ -322,7 +322,7 @@ const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) =
     <>
       <div class="heading">
         <h2>{texts.byDay}</h2>
-        <ExportMenu view={view} excel={`${files}.xlsx`} csv={`${files}.csv`} />
+        <ExportMenu view={view} excel={`${files}.xlsx`} csv={`${files}.csv`} zones={null} />
       </div>
       <Table
         label={texts.byDay}

@@ -35,6 +35,10 @@ const ZONES = {
   UTC: "UTC",
 };
 
+function zoneName(zone: string): string {
+  return ZONES[zone as keyof typeof ZONES];
+}
+
 const GROUPS = [...STATS_GROUPS, "none"] as const;
 
 const DEFAULT_DAYS = 30;
@@ -84,7 +88,7 @@ function fileName({ from, to }: ReportQuery): string {
 function excelTable(view: View, query: ReportQuery, stats: StatsView) {
   const words = view.words.reportsPage;
   const isGrouped = query.group !== "none";
-  const zone = ZONES[stats.time_zone as keyof typeof ZONES];
+  const zone = zoneName(stats.time_zone);
   return {
     title: words.title,
     columns: [
@@ -180,6 +184,7 @@ const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
   const words = view.words.reportsPage;
   const files = (extension: string) =>
     `${view.root}${PATH}totals.${extension}${reportSearch(query)}`;
+  const zone = zoneName(query.zone);
   return (
     <Frame view={view} title={words.title} path={PATH}>
       <h1>{words.title}</h1>
@@ -194,7 +199,12 @@ const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
           {query.group !== "none" && <GroupTable {...{ view, query, stats }} />}
           <div class="heading">
             <h2>{words.byInterval[query.interval]}</h2>
-            <ExportMenu view={view} excel={files("xlsx")} csv={files("csv")} />
+            <ExportMenu
+              view={view}
+              excel={files("xlsx")}
+              csv={files("csv")}
+              zones={{ excel: zone, csv: zone }}
+            />
           </div>
           <div class="dense">
             <DetailTable {...{ view, query, stats }} />
@@ -411,7 +421,7 @@ function periodText(view: View, stats: StatsView): string {
   const [from, to] = [stats.from, last].map((at) =>
     startText(view, { ...stats, interval: "day" }, at, true)
   );
-  return `${from} – ${to} (${ZONES[stats.time_zone as keyof typeof ZONES]})`;
+  return `${from} – ${to} (${zoneName(stats.time_zone)})`;
 }
 
 /** When an interval begins, in the time zone of the report. */

@@ -21,7 +21,15 @@ interface ExportProps {
 export const ExportLink: FC<ExportProps> = ({ view, path, search }) => {
   const address = `${view.root}${path}export/`;
   const excel = new URLSearchParams([...search, ["format", "xlsx"]]);
-  return <ExportMenu view={view} excel={`${address}?${excel}`} csv={`${address}?${search}`} />;
+  const zones = { excel: "WIB", csv: "UTC" };
+  return (
+    <ExportMenu
+      view={view}
+      excel={`${address}?${excel}`}
+      csv={`${address}?${search}`}
+      {...{ zones }}
+    />
+  );
 };
 
 interface MenuProps {
@@ -29,20 +37,22 @@ interface MenuProps {
   /** The addresses of the files. */
   excel: string;
   csv: string;
+  /** The time zones of the files; null: they have no times. */
+  zones: { excel: string; csv: string } | null;
 }
 
 /** Says what the files have before one is chosen. */
-export const ExportMenu: FC<MenuProps> = ({ view: { words }, excel, csv }) => (
+export const ExportMenu: FC<MenuProps> = ({ view: { words }, excel, csv, zones }) => (
   <details class="export">
     <summary class="button">{words.export}</summary>
     <ul class="card">
       <li>
         <a href={excel} download="">{words.exportExcel}</a>
-        <small>{words.excelHelp(MAX_SHEET_ROWS.toLocaleString(words.locale))}</small>
+        <small>{words.excelHelp(MAX_SHEET_ROWS.toLocaleString(words.locale), zones?.excel)}</small>
       </li>
       <li>
         <a href={csv} download="">{words.exportCsv}</a>
-        <small>{words.csvHelp}</small>
+        <small>{words.csvHelp(zones?.csv)}</small>
       </li>
     </ul>
   </details>

@@ -215,11 +215,13 @@ export const COMMON_IN_ENGLISH = {
   },
   export: "Export",
   exportExcel: "Excel",
-  excelHelp: (rows: string) =>
-    "For people: the columns of this page, times in WIB. " +
+  /** Without a time zone if the file has no times. */
+  excelHelp: (rows: string, zone?: string) =>
+    `For people: the columns of this page${zone ? `, times in ${zone}` : ""}. ` +
     `Excel ends at ${rows} rows; a longer list continues on further sheets of the file.`,
   exportCsv: "CSV",
-  csvHelp: "For programs: all columns with the names of the API, times in UTC.",
+  csvHelp: (zone?: string) =>
+    `For programs: all columns with the names of the API${zone ? `, times in ${zone}` : ""}.`,
 };
 
 export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
@@ -424,9 +426,10 @@ export const COMMON_IN_INDONESIAN: typeof COMMON_IN_ENGLISH = {
   },
   export: "Ekspor",
   exportExcel: "Excel",
-  excelHelp: (rows: string) =>
-    "Untuk dibaca orang: kolom di halaman ini, waktu dalam WIB. " +
+  excelHelp: (rows, zone) =>
+    `Untuk dibaca orang: kolom di halaman ini${zone ? `, waktu dalam ${zone}` : ""}. ` +
     `Excel hanya memuat ${rows} baris; daftar yang lebih panjang berlanjut di lembar berikutnya.`,
   exportCsv: "CSV",
-  csvHelp: "Untuk program: semua kolom dengan nama API, waktu dalam UTC.",
+  csvHelp: (zone) =>
+    `Untuk program: semua kolom dengan nama API${zone ? `, waktu dalam ${zone}` : ""}.`,
 };

@@ -99,25 +99,30 @@ Deno.test("console: exports payments, refunds, invoices and totals as Excel, in 
   assert.deepEqual(shownText(inIndonesian.sheet)[2]!.slice(0, 2), ["44,000", "Menunggu"]);
 });
 
-Deno.test("console: the table and the Excel file of payments show cards and approval codes, in both languages", async () => {
+Deno.test("console: the table and the Excel file of payments show cards, banks, 3-D Secure and approval codes, in both languages", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const { order_id, card } = await payments.charge("card");
   const other = await payments.charge("bca");
   const staff = await openStaff(payments);
-  const view = "/console/payments/?column=order&column=card&column=approval";
+  const view = "/console/payments/?column=order&column=card&column=card_bank" +
+    "&column=three_d_secure&column=approval";
   const { sheet } = await download(payments, staff, view);
   const number = "Visa 48111111-1114";
   assert.deepEqual(shownText(sheet), [
-    ["Order", "Card", "Approval code"],
+    ["Order", "Card", "Bank of the card payment", "3-D Secure", "Approval code"],
     [other.order_id],
-    [order_id, number, card!.approval_code],
+    [order_id, number, "BNI", "Not authenticated", card!.approval_code],
   ]);
   const cells = (html: string) => [...html.matchAll(/<td>([^<]*)<\/td>/g)].map(([, text]) => text);
-  assert.deepEqual(cells(staff.page.html), ["–", "–", number, card!.approval_code]);
+  assert.deepEqual(cells(staff.page.html), [
+    ...["–", "–", "–", "–", number, "BNI", "Not authenticated", card!.approval_code],
+  ]);
 
   await staff.post("/console/preferences/", { language: "id", path: "/" });
   const inIndonesian = await download(payments, staff, view);
-  assert.deepEqual(shownText(inIndonesian.sheet)[0], ["Pesanan", "Kartu", "Kode persetujuan"]);
+  assert.deepEqual(shownText(inIndonesian.sheet)[0], [
+    ...["Pesanan", "Kartu", "Bank pembayaran kartu", "3-D Secure", "Kode persetujuan"],
+  ]);
 });
 
 Deno.test("console: exports differences and days of a reconciliation as Excel", async () => {
@@ -147,6 +152,8 @@ Deno.test("console: exports differences and days of a reconciliation as Excel", 
     ...["50,000", "Paid"],
   ]);
   assert.deepEqual(missing!.slice(0, 3), ["3", "Missing here", "=1+1"]);
+  const { html } = staff.page;
+  assert.match(html, /columns of this page, times in WIB\..*columns of this page\. /s);
   const days = await app.fetchUnchecked(
     new Request(`http://console.example${path}days.xlsx`, {
       headers: { cookie: [...staff.cookies].map((cookie) => cookie.join("=")).join("; ") },

@@ -45,6 +45,9 @@ Deno.test("console reports: totals, groups and the chart agree with the statisti
   const byHour = await staff.open("/console/reports/?group=none&interval=hour");
   assert.match(byHour.html, /<h2 id="amounts">Paid amount, by day<\/h2>/, "30 days have 720 hours");
   assert.match(byHour.html, /<h2>By hour<\/h2>/);
+  const eastern = await staff.open("/console/reports/?zone=Asia/Jayapura");
+  assert.match(eastern.html, /columns of this page, times in WIT\./);
+  assert.match(eastern.html, /names of the API, times in WIT\./);
   const empty = await staff.open("/console/reports/?from=2020-01-01&to=2020-01-31");
   assert.match(empty.html, /No payments in this period/);
 });
