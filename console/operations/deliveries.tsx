@@ -21,7 +21,8 @@ const MAX_PART = 70;
 /** The receiver's response to the last attempt, or why there was none. */
 export const DeliveryResult: FC<{ view: View; delivery: DeliveryView }> = ({ view, delivery }) => {
   const { status_code, answer, error, duration_ms, last_attempt_at } = delivery;
-  const parts = [status_code ?? error, duration_ms === null ? null : `${duration_ms} ms`, answer];
+  const result = status_code ?? (error && view.words.message(error));
+  const parts = [result, duration_ms === null ? null : `${duration_ms} ms`, answer];
   return (
     <>
       {parts.filter(Boolean).map(String).map((part) => shorten(part, MAX_PART)).join(" · ")}

@@ -132,7 +132,7 @@ function inputOf(action: PaymentAction, { amount, reason }: PaymentForm): Action
 function parseAmount(text: string | null): number {
   const amount = parseRupiah(text ?? "");
   if (amount !== null && isAmount(amount)) return amount;
-  throw invalidField("amount", "must be a whole number of rupiah");
+  throw invalidField("amount", "must be a whole number above 0");
 }
 
 interface PaymentForm extends ActionForm {

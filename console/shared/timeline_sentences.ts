@@ -153,7 +153,7 @@ function notificationSentence(
   return withRemarks(
     words.timeline.notified(paymentStatusName(words, transaction_status)),
     words.notificationsPage.statuses[status],
-    error_message,
+    error_message && words.message(error_message),
   );
 }
 
@@ -167,7 +167,8 @@ function deliverySentence(view: View, eventAt: string, delivery: Delivery): Sent
     return { at: delivered_at ?? eventAt, text: words.timeline.delivered(host) };
   }
   if (attempts === 0) return { at: eventAt, text: words.timeline.waiting(host) };
-  const answer = delivery.status_code === null ? delivery.error : String(delivery.status_code);
+  const { status_code, error } = delivery;
+  const answer = status_code === null ? error && words.message(error) : String(status_code);
   const next = next_attempt_at &&
     words.timeline.nextAttempt(jakartaTime(next_attempt_at, words.locale, "medium"));
   return {

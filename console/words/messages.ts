@@ -3,12 +3,13 @@
  * message is the key; `{}` stands for a value. The API has these messages in English only.
  */
 
-import { rupiah } from "../../core/money.ts";
+import { MAX_AMOUNT, rupiah } from "../../core/money.ts";
 
 /** A message of the core with its amounts as people write them, such as `Rp 44.000`. */
 export function writeAmounts(message: string): string {
   return message
     .replace(/(?<=^must be at most )\d+(?=, the )|(?<=add up to at most )\d+$/, rupiah)
+    .replace(`must be at most ${MAX_AMOUNT}`, `must be at most ${rupiah(String(MAX_AMOUNT))}`)
     .replace(/(?<=rupiah from )(\d+) to (\d+)/, (_, from, to) => `${rupiah(from)} to ${rupiah(to)}`)
     .replaceAll(/\b\d+\.00\b/g, rupiah)
     // Not only amounts have such limits.
@@ -41,6 +42,12 @@ function translate(message: string, patterns: ReturnType<typeof patternsOf>): st
 
 /** What the console says instead of a message that only fits a program. */
 export const MESSAGES_IN_PLAIN_ENGLISH: Readonly<Record<string, string>> = {
+  "must be a whole number above 0":
+    "must be an amount from Rp 1 to Rp 9.999.999.999.999, such as 75.000",
+  "must be a whole number of rupiah from {} to {}":
+    "must be an amount from {} to {}, such as 75.000",
+  "must be later than {}": "must be later than the start of the range",
+  "must not be {} than {}": "must not be {} than the start of the range",
   "must start with the country code and contain only digits, such as {}":
     "must be a phone number, such as 0812 3456 7890",
   "must have at most {} elements": "must have at most {} lines",
@@ -88,13 +95,14 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
     "berasal dari daftar dengan filter lain; mulai dari halaman pertama",
 
   // Numbers and amounts.
-  "must be a whole number of rupiah from {} to {}": "harus berupa rupiah bulat dari {} sampai {}",
-  "must be a whole number of rupiah": "harus berupa rupiah bulat",
+  "must be a whole number above 0":
+    "harus berupa jumlah dari Rp 1 sampai Rp 9.999.999.999.999, misalnya 75.000",
+  "must be a whole number of rupiah from {} to {}":
+    "harus berupa jumlah dari {} sampai {}, misalnya 75.000",
   "must be an amount of at most {}, such as {}":
     "harus berupa jumlah paling banyak {}, misalnya {}",
   "must have discounts of at most {}": "jumlah diskon paling banyak {}",
   "must be a whole number from {} to {}": "harus berupa bilangan bulat dari {} sampai {}",
-  "must be a whole number above 0": "harus berupa bilangan bulat di atas 0",
   "must be at most {}, the amount left to refund":
     "paling banyak {}, yaitu sisa yang dapat dikembalikan",
   "must be at most {}, the authorized amount": "paling banyak {}, yaitu jumlah yang diotorisasi",
@@ -143,6 +151,25 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "must resolve to public addresses only": "harus mengarah ke alamat publik saja",
   "is missing; open the form again": "tidak ada; buka lagi formulir",
   "is too old; load the form again": "terlalu lama; muat ulang formulir",
+
+  // Webhooks and notifications.
+  "The connection was refused": "Koneksi ditolak",
+  "The connection was closed before a response arrived": "Koneksi ditutup sebelum ada jawaban",
+  "The host is unreachable": "Host tidak dapat dihubungi",
+  "The host resolves to a private address": "Host mengarah ke alamat privat",
+  "The host name does not resolve": "Nama host tidak ditemukan",
+  "Only https URLs are allowed": "Hanya URL https yang diizinkan",
+  "The response is not valid HTTP": "Jawaban bukan HTTP yang valid",
+  "The certificate is not valid: {}": "Sertifikat tidak valid: {}",
+  "The TLS handshake failed": "Jabat tangan TLS gagal",
+  "The connection failed: {}": "Koneksi gagal: {}",
+  "The connection failed": "Koneksi gagal",
+  "No response within {} s": "Tidak ada jawaban dalam {} detik",
+  "The gateway's record differs from the notification.": "Catatan gateway berbeda dari notifikasi.",
+  "The gateway's record of the transaction is incomplete.":
+    "Catatan transaksi di gateway tidak lengkap.",
+  'The gateway reports the status "{}", which the service does not know. The payment keeps its status and is checked again.':
+    'Gateway melaporkan status "{}", yang tidak dikenal layanan. Status pembayaran tetap, dan diperiksa lagi.',
 
   // Reports of the gateway.
   "is missing; choose a report": "belum dipilih; pilih laporan",

@@ -85,7 +85,7 @@ export const TIMELINE_IN_INDONESIAN: typeof TIMELINE_IN_ENGLISH = {
   challenged: "Pembayaran kartu ditahan untuk ditinjau",
   approved: "Pembayaran kartu disetujui setelah ditinjau",
   rejected: "Pembayaran kartu ditolak setelah ditinjau",
-  captured: "Dana yang ditahan ditagih dari kartu",
+  captured: "Dana yang ditahan ditagih ke kartu",
   settled: "Pembayaran kartu diselesaikan oleh bank",
   declined: "Pembayaran ditolak",
   reversed: "Pembayaran ditarik kembali oleh bank atau gerai",

@@ -44,8 +44,24 @@ Deno.test("console forms and filters: accept amounts as people in Indonesia writ
   assert.deepEqual(await find({ from, max_amount: "Rp 90.000,00" }), [other.order_id]);
   const { status, html } = await staff.open(`/console/payments/?from=${from}&min_amount=275,000`);
   assert.equal(status, 400);
-  assert.match(html, /Amount from \(Rp\): must be a whole number of rupiah/);
+  assert.match(
+    html,
+    /Amount from \(Rp\): must be an amount from Rp 1 to Rp 9\.999\.999\.999\.999, such as 75\.000/,
+  );
 
+  const rule = /must be an amount from Rp 1 to Rp 9\.999\.999\.999\.999, such as 75\.000/;
+  await staff.open("/console/checkouts/new/");
+  await staff.submit(/new/, { gross_amount: "275,000", step: "review" });
+  assert.match(staff.page.html, rule);
+  await staff.submit(/new/, { gross_amount: "10.000.000.000.000", step: "review" });
+  assert.match(staff.page.html, /must be at most Rp 9\.999\.999\.999\.999</);
+  await staff.submit(/new/, { gross_amount: "9999999999999", step: "review" });
+  assert.doesNotMatch(staff.page.html, rule);
+  for (const amount of ["Rp 0", "75,000"]) {
+    await staff.open(`/console/payments/${payment.id}/refund/`);
+    await staff.submit(/refund/, { amount });
+    assert.match(staff.page.html, rule, amount);
+  }
   await staff.open(`/console/payments/${payment.id}/refund/`);
   await staff.submit(/refund/, { amount: "Rp 75.000" });
   assert.equal((await payments.read(payment.id)).refund_amount, "75000.00");

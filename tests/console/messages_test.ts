@@ -8,7 +8,13 @@ import {
 } from "../../console/words/messages.ts";
 import { INDONESIAN } from "../../console/words/words.ts";
 import { PUBLIC_URL } from "../support/checkouts/checkouts.ts";
-import { type Browsing, type ConsolePage, formsOf, signInTo } from "../support/console/browsing.ts";
+import {
+  type Browsing,
+  type ConsolePage,
+  formsOf,
+  openStaff,
+  signInTo,
+} from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT } from "../support/project.ts";
@@ -118,7 +124,7 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
     language: "fr",
     finish_url: "shop",
   });
-  assertIndonesian(invalidCheckout, /harus berupa bilangan bulat di atas 0/);
+  assertIndonesian(invalidCheckout, /harus berupa jumlah dari Rp 1 sampai/);
   for (const text of ["hanya boleh berisi huruf", "harus berupa waktu", "harus berupa URL"]) {
     assert.ok(errorsOf(invalidCheckout).join().includes(text), text);
   }
@@ -129,7 +135,7 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
   assertIndonesian(await checkout(sameId), /ID pesanan order-id-1, atau salah satu dari/);
 
   const refund = (amount: string) => send(`payments/${id}/refund`, /refund/, { amount });
-  assertIndonesian(await refund("1,5"), /Jumlah yang dikembalikan: harus berupa rupiah bulat/);
+  assertIndonesian(await refund("1,5"), /Jumlah yang dikembalikan: harus berupa jumlah dari Rp 1/);
   const tooMuch = /Jumlah yang dikembalikan: paling banyak Rp 44\.000, yaitu sisa/;
   assertIndonesian(await refund("44001"), tooMuch);
 
@@ -184,7 +190,7 @@ Deno.test("console in Bahasa Indonesia: the errors of filters are in Bahasa Indo
     "payments/?q=ab": /Cari: paling sedikit 3 karakter/,
     "payments/?from=kemarin": /Dibuat dari: harus berupa waktu/,
     "payments/?from=2026-03-05&to=2026-03-01": /Dibuat sampai: harus setelah awal periode/,
-    "payments/?min_amount=x": /Jumlah dari \(Rp\): harus berupa rupiah bulat dari Rp 1 sampai/,
+    "payments/?min_amount=x": /Jumlah dari \(Rp\): harus berupa jumlah dari Rp 1 sampai/,
     "payments/?min_amount=1000": /Jumlah dari \(Rp\): memerlukan periode paling lama 31 hari/,
     "payments/?min_amount=9&max_amount=1&from=2026-03-05&to=2026-03-06":
       /tidak boleh kurang dari batas awal/,
@@ -207,8 +213,11 @@ Deno.test("console in Bahasa Indonesia: the errors of filters are in Bahasa Indo
     "reports/?from=2026-03-05&to=2026-03-01": /Sampai: harus setelah awal periode/,
     "reports/?from=2020-01-01&to=2026-03-06&interval=hour": /Interval: lebih dari \d+ interval/,
   };
+  const english = await openStaff(payments);
   for (const [path, expected] of Object.entries(pages)) {
     assertIndonesian(await staff.open(`/console/${path}`), expected);
+    const errors = errorsOf(await english.open(`/console/${path}`)).join();
+    assert.doesNotMatch(errors, /_(from|to|amount|id|email|phone|number)\b/, path);
   }
 });
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { ACTIONS_OF_KIND } from "../../core/audit/kinds.ts";
+import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { openStaff, signInTo, unescape } from "../support/console/browsing.ts";
+import { routesOf } from "../support/console/routes.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";
 import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
@@ -96,6 +99,35 @@ Deno.test("console timeline: reads as sentences with seconds and names, in both 
   }
 });
 
+Deno.test("console timeline: says in both languages why a webhook was not received and a notification failed", async () => {
+  const env = { ...REAL_INSTALLATION, WEBHOOK_ALLOW_PRIVATE: "true" };
+  await using payments = await openPayments({ env });
+  const { app } = payments;
+  const staffKey = await app.createKey({ isStaff: true });
+  // Port 1 is closed.
+  await payments.post("/webhook-endpoints/", { url: "http://127.0.0.1:1/hook" }, {}, staffKey);
+  const { id, order_id } = await payments.paid("qris");
+  await runSql(
+    payments.databaseUrl,
+    `insert into gateway.notifications (id, payment_id, order_id, transaction_id,
+      transaction_status, status_code, gross_amount, status, error_message, raw_payload, created_at)
+    values (gen_random_uuid(), '${id}', '${order_id}', gen_random_uuid(), 'settlement', '200',
+      '44000.00', 'failed', 'The gateway''s record of the transaction is incomplete.', '{}', now())`,
+  );
+  await app.publishEvents();
+  await runDueJobs(app);
+  const rina = await openRina(payments);
+  const read = async (language: HeadersInit) =>
+    timelineOf((await rina.open(`/console/payments/${id}/`, language)).html).sentences.join("\n");
+  const english = await read(ENGLISH);
+  assert.match(english, /not accepted by 127\.0\.0\.1:1 · The connection was refused/);
+  assert.match(english, /The gateway's record of the transaction is incomplete/);
+  const indonesian = await read(INDONESIAN);
+  assert.match(indonesian, /Webhook tidak diterima oleh 127\.0\.0\.1:1 · Koneksi ditolak/);
+  assert.match(indonesian, /Catatan transaksi di gateway tidak lengkap/);
+  assert.doesNotMatch(indonesian, /\bThe\b/);
+});
+
 Deno.test("console timeline: says who cancelled, expired, captured, approved or denied a payment, and how it ended", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { charge, paid, sandbox } = payments;
@@ -133,7 +165,7 @@ Deno.test("console timeline: says who cancelled, expired, captured, approved or 
       await charge("card_auth"),
       act("capture"),
       "Reserved amount charged to the card by rina",
-      "Dana yang ditahan ditagih dari kartu oleh rina",
+      "Dana yang ditahan ditagih ke kartu oleh rina",
     ],
     [
       await challenged(),
@@ -240,4 +272,24 @@ Deno.test("console audit: the filter Refund finds refunds of the console and of 
   const [{ kind }] = await read("kind=charge");
   assert.equal(kind, "charge");
   assert.equal((await read("kind=refund&action=POST /charge/")).length, 0);
+});
+
+Deno.test("audit: every action that has a name is a route of the API or the console", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { paths } = await (await payments.get("/openapi.json")).json();
+  const routes = [
+    ...Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods as Json).flatMap((method) =>
+        SUBSCRIPTION_ACTIONS.map((action) =>
+          `${method.toUpperCase()} ${path.replace("{action_name}", action)}`
+        )
+      )
+    ),
+    ...routesOf(payments.app).map(({ method, path }) =>
+      `${method} /console${path.replaceAll(/:(\w+)(\{[^}]*\})?/g, "{$1}")}`
+    ),
+  ];
+  const named = Object.values(ACTIONS_OF_KIND).flat() as string[];
+  assert.deepEqual(named.filter((action) => !routes.includes(action)), []);
+  assert.equal(new Set(named).size, named.length, "no action has two names");
 });
