@@ -30,7 +30,26 @@ export const ACTIONS_OF_KIND = {
   ],
   retry_job: ["POST /jobs/{pk}/retry/", "POST /console/jobs/{id}/retry/"],
   create_webhook_endpoint: ["POST /webhook-endpoints/", "POST /console/webhooks/new/"],
+  update_webhook_endpoint: [
+    "PATCH /webhook-endpoints/{pk}/",
+    "POST /console/webhooks/{id}/edit/",
+    "POST /console/webhooks/{id}/enable/",
+    "POST /console/webhooks/{id}/disable/",
+  ],
+  delete_webhook_endpoint: [
+    "DELETE /webhook-endpoints/{pk}/",
+    "POST /console/webhooks/{id}/delete/",
+  ],
+  test_webhook_endpoint: endpoint("test"),
+  rotate_webhook_secret: endpoint("rotate-secret"),
+  resend_delivery: [
+    "POST /webhook-endpoints/{pk}/deliveries/{delivery_id}/resend/",
+    "POST /console/webhooks/{id}/{delivery}/resend/",
+  ],
   reconcile: ["POST /reconciliations/", "POST /console/reconciliations/"],
+  resolve_difference: difference("resolve"),
+  reopen_difference: difference("reopen"),
+  take_over: [...difference("take-over"), "POST /reconciliations/{pk}/take-over/"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type AuditKind = keyof typeof ACTIONS_OF_KIND;
@@ -56,4 +75,15 @@ function review(action: string): string[] {
 
 function subscription(action: string): string[] {
   return [`POST /subscriptions/{pk}/${action}/`, `POST /console/subscriptions/{id}/${action}/`];
+}
+
+function endpoint(action: string): string[] {
+  return [`POST /webhook-endpoints/{pk}/${action}/`, `POST /console/webhooks/{id}/${action}/`];
+}
+
+function difference(action: string): string[] {
+  return [
+    `POST /reconciliations/{pk}/differences/{difference_id}/${action}/`,
+    `POST /console/reconciliations/{id}/${action}/`,
+  ];
 }
