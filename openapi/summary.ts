@@ -28,14 +28,14 @@ export async function renderSummary(document: Document, basePath: string): Promi
     `
   );
   const page = html`
-    <header class="service-links">
+    <div class="service-links">
       <nav aria-label="Main">
         <a href="${basePath}/"><strong>Payment Gateway</strong></a>
         <a href="${basePath}/guides/">Guides</a>
         <a href="${basePath}/console/">Console</a>
         <a href="${basePath}/openapi.json">OpenAPI</a>
       </nav>
-    </header>
+    </div>
     <main id="summary"><h1>${info.title}</h1>
     ${topics}</main>
   `;

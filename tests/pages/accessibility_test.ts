@@ -46,6 +46,9 @@ browserTest(
     await page.goto(`${root}reference/`);
     await page.getByText("POST").first().waitFor();
     await check("reference");
+    // On a phone, the page has a header of its own.
+    await page.setViewportSize({ width: 390, height: 800 });
+    await check("reference at 390 px");
     assert.deepEqual(problems, []);
   },
 );
