@@ -9,21 +9,26 @@ import { readRefundPage } from "../../http/lists/refunds.ts";
 import { encodeCursor } from "../../http/lists/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { amountCell, ExportLink, sendList, timeCell } from "../shared/downloads.tsx";
+import { timesOf } from "../shared/days.ts";
 import { Time } from "../shared/elements.tsx";
 import { rupiah } from "../shared/format.ts";
+import { Choice } from "../shared/fields.tsx";
+import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
 import type { View } from "../shared/session.ts";
 import type { Words } from "../words/words.ts";
 
 const PATH = "/refunds/";
 
+const FIELDS = ["status", "from", "to"] as const;
+
 export function addRefunds({ service, root, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
-    const status = choose(REFUND_STATUSES, c.req.query("status"));
+    const query = readFields(c, FIELDS);
     const { refunds, next } = await readRefundPage(service, view.session.caller, {
-      ...filterBy(status),
+      ...filtersOf(query),
       limit: PAGE_SIZE,
       cursor: cursorOf(c) ?? undefined,
     });
@@ -51,24 +56,33 @@ export function addRefunds({ service, root, router, signedIn, page }: ConsoleBas
         ]}
         rows={rows}
         next={next && encodeCursor(next)}
-        status={{ chosen: status ?? "", all: REFUND_STATUSES, names: words.refundStatuses }}
+        query={sentFields(query)}
         amounts={[2]}
         action={
           <ExportLink
             view={view}
             path={PATH}
-            search={new URLSearchParams(status === null ? {} : { status })}
+            search={new URLSearchParams(sentFields(query))}
           />
         }
         isLive
-      />,
+      >
+        <FilterBar view={view} path={PATH} days={query}>
+          <Choice
+            name="status"
+            label={words.status}
+            value={choose(REFUND_STATUSES, query.status) ?? ""}
+            options={words.refundStatuses}
+            any={words.any}
+          />
+        </FilterBar>
+      </ListPage>,
     );
   });
 
   router.get(`${PATH}export/`, async (c) => {
     const { session, words } = await signedIn(c);
-    const status = choose(REFUND_STATUSES, c.req.query("status"));
-    const readList = readRefunds(service, session.caller, filterBy(status));
+    const readList = readRefunds(service, session.caller, filtersOf(readFields(c, FIELDS)));
     return await sendList(c, service.exports, {
       name: "refunds",
       title: words.refundsPage,
@@ -111,6 +125,7 @@ export const RefundStatus: FC<{ view: View; refund: RefundView }> = ({ view, ref
   );
 };
 
-function filterBy(status: (typeof REFUND_STATUSES)[number] | null) {
-  return status === null ? {} : { status: [status] };
+function filtersOf(query: Record<(typeof FIELDS)[number], string>) {
+  const status = choose(REFUND_STATUSES, query.status);
+  return { ...timesOf(query), ...status && { status: [status] } };
 }

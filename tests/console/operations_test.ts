@@ -43,6 +43,10 @@ Deno.test("console refunds: lists refunds by status, with a link to the payment"
   const { html } = await staff.open("/console/refunds/?status=succeeded");
   assert.ok(html.includes(`/console/payments/${payment.id}/`));
   assert.match(html, /Rp 10\.000/);
+  assert.match(html, />Today<\/a>.*>Yesterday<\/a>.*>This week<\/a>.*>Last month<\/a>/s);
+  const past = await staff.open("/console/refunds/?status=succeeded&from=2020-01-01&to=2020-01-31");
+  assert.match(past.html, /Nothing was found/);
+  assert.match(past.html, /export\/\?status=succeeded&amp;from=2020-01-01&amp;to=2020-01-31/);
   const denied = await staff.open("/console/refunds/?status=denied");
   assert.ok(!denied.html.includes(payment.id));
 });
