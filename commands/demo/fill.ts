@@ -27,6 +27,9 @@ const MINUTE = 60_000;
  */
 const HOURS = [{ from: 8, to: 13 }, { from: 15, to: 22 }];
 
+/** Orders of the last hour that the customers have not paid yet. */
+const OPEN_ORDERS = 3;
+
 export interface FillResult {
   /** How many orders, payments, refunds and so on were tried, and how many of them failed. */
   tried: number;
@@ -62,7 +65,19 @@ export async function fillYear(options: FillOptions): Promise<FillResult> {
     }
     onProgress(Math.round(100 * (days - day) / (days + 1)));
   }
+  await runLastHour();
   return result;
+
+  /** So that today has figures, and some payments are pending. */
+  async function runLastHour(): Promise<void> {
+    const at = now - 30 * MINUTE;
+    await shop.moveClock(at);
+    const open = Array.from({ length: OPEN_ORDERS }, () => shop.planOpenOrder());
+    await runAll([...planStep(shop, dice, { at, progress: 1, isMorning: false }), ...open]);
+    const soon = at + 2 * MINUTE;
+    await shop.moveClock(soon);
+    await runAll(shop.takeDue(soon));
+  }
 }
 
 interface Step {

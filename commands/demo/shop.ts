@@ -28,6 +28,8 @@ export interface Shop {
   /** What was planned for this time or earlier; each is returned once. */
   takeDue(at: number): Work[];
   planOrder(at: number): Work;
+  /** An order whose customer has a virtual account number, and has not paid yet. */
+  planOpenOrder(): Work;
   planInvoice(at: number): Work;
   planSubscription(at: number): Work;
   /** Uploads the gateway's settlement report of the last month. */
@@ -58,6 +60,17 @@ export function createShop(addresses: Addresses, dice: Dice, now: number): Shop 
   let number = 1000;
   let reports = 0;
 
+  function createCharge(cart: ReturnType<typeof fillCart>, method: DemoMethod) {
+    return {
+      ...method,
+      ...isSlow(method) && { custom_expiry: { expiry_duration: 2, unit: "day" } },
+      order_id: `KOPI-${number++}`,
+      gross_amount: totalOf(cart),
+      item_details: cart,
+      customer_details: dice.pick(customers),
+    };
+  }
+
   return {
     moveClock: async (to) => void await api.sandbox("clock", { to: new Date(to).toISOString() }),
     takeDue(at) {
@@ -68,16 +81,13 @@ export function createShop(addresses: Addresses, dice: Dice, now: number): Shop 
     planOrder(at) {
       const cart = fillCart(dice);
       const method = pickMethod(dice);
-      const charge = {
-        ...method,
-        ...isSlow(method) && { custom_expiry: { expiry_duration: 2, unit: "day" } },
-        order_id: `KOPI-${number++}`,
-        gross_amount: totalOf(cart),
-        item_details: cart,
-        customer_details: dice.pick(customers),
-      };
+      const charge = createCharge(cart, method);
       const fate = planFate(dice, method, at);
       return () => runOrder(api, charge, fate, later);
+    },
+    planOpenOrder() {
+      const charge = createCharge(fillCart(dice), { payment_type: "bank_transfer", bank: "bca" });
+      return async () => void await api.shop("POST", "/charge/", charge);
     },
     planInvoice: (at) => planInvoice(api, dice, dice.pick(customers), at, later),
     planSubscription: (at) => planSubscription(api, dice, dice.pick(customers), at, later),

@@ -4,6 +4,7 @@ import { run } from "../../commands/demo/command.ts";
 import { createDemo } from "../../commands/demo/demo.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { compareReport } from "../support/console/reconciliations.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import {
@@ -64,7 +65,9 @@ Deno.test("demo data: payments, refunds, invoices, subscriptions and reports hap
   const times = payments.map(({ created_at }) => Date.parse(created_at));
   assert.ok(Math.max(...times) < began, "none is newer than the demo");
   const statuses = new Set(payments.map(({ transaction_status }) => transaction_status));
-  for (const status of ["settlement", "expire", "cancel"]) assert.ok(statuses.has(status), status);
+  for (const status of ["pending", "settlement", "expire", "cancel"]) {
+    assert.ok(statuses.has(status), status);
+  }
   const types = new Set(payments.map(({ payment_type }) => payment_type));
   assert.ok(types.size >= 5, `${[...types]}`);
 
@@ -81,7 +84,11 @@ Deno.test("demo data: payments, refunds, invoices, subscriptions and reports hap
   assert.match(refund.created_by, /^api_key:gk_/);
   assert.ok((await read("/invoices/")).length > 5);
   assert.ok((await read("/subscriptions/")).length > 0);
-  assert.equal((await read("/reconciliations/")).length, 1);
+  const [report, ...others] = await read("/reconciliations/");
+  assert.equal(others.length, 0);
+  await compareReport(app, report.id);
+  const compared = await read(`/reconciliations/${report.id}/`);
+  assert.ok(compared.open_differences > 0, "finance has differences to explain");
   const { rows } = await read("/stats/payments/?interval=month");
   assert.ok(rows.length >= 1, "the statistics are up to date");
 
