@@ -13,6 +13,7 @@ import { compareReport } from "../support/console/reconciliations.ts";
 import { runSql } from "../support/database/database.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
+import { invoiceRequest, parseInvoice } from "../support/records/requests.ts";
 
 browserTest(
   "finds a payment by email, refunds a part, and shows a payment change without a reload",
@@ -136,11 +137,14 @@ browserTest("the form of an invoice adds lines and the total without a reload", 
 });
 
 browserTest(
-  "a payment, its receipt and a report are printed without menu, forms and buttons",
+  "a payment, its receipt, an invoice and a report are printed without menu, forms and buttons",
   async () => {
     await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const paid = await payments.paid("gopay");
+    const items = [{ description: "Coffee beans", price: 44_000, quantity: 1 }];
+    const sent = await payments.post("/invoices/", invoiceRequest({ items }));
+    const invoice = await parseInvoice(sent, 201);
     await updateStats(payments.app.service);
     const page = await browser.newPage();
     await signIn(page, await payments.app.createKey({ isStaff: true }));
@@ -149,7 +153,13 @@ browserTest(
     await page.setViewportSize({ width: 680, height: 960 });
     const hidden = "nav, footer, .top, form, .button, .done, #actions, #link, #technical-timeline";
     const path = `payments/${paid.id}/`;
-    for (const each of [`${path}?done=checked`, `${path}receipt/`, "reports/"]) {
+    const pages = [
+      `${path}?done=checked`,
+      `${path}receipt/`,
+      `invoices/${invoice.id}/`,
+      "reports/",
+    ];
+    for (const each of pages) {
       await page.goto(`${url}/${each}`);
       await page.getByText("Rp 44.000").first().waitFor();
       assert.equal(await page.locator(`:is(${hidden}):visible`).count(), 0);
