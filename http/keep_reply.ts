@@ -16,7 +16,7 @@ export function keepReply<H>(service: Service, handler: H): H {
       scopeOfRequest(c),
       c.req.valid("json" as never) ?? null,
     );
-    if (!requestKey || requestKey.scope.length > MAX_SCOPE) return await handle(c, next);
+    if (!requestKey || !canStore(requestKey.scope)) return await handle(c, next);
     let response = null as Response | null;
     const { body } = await runOnce(service, callerOf(c), requestKey, async () => {
       response = await handle(c, next) as Response;
@@ -27,8 +27,13 @@ export function keepReply<H>(service: Service, handler: H): H {
   return keep as H;
 }
 
-/** PostgreSQL cannot index longer text. Such a path names nothing, so the response is 404. */
+/** PostgreSQL cannot index longer text. */
 const MAX_SCOPE = 1_000;
+
+/** PostgreSQL cannot store NUL. A path that is not stored names nothing: the response is 404. */
+function canStore(scope: string): boolean {
+  return scope.length <= MAX_SCOPE && !scope.includes("\0");
+}
 
 interface KeptResponse {
   status: number;

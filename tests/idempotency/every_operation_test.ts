@@ -293,8 +293,12 @@ Deno.test("Idempotency-Key: a rejected request can be corrected and sent with th
   assert.equal(isReplayed(valid), false);
 });
 
-Deno.test("Idempotency-Key: a path that is too long to be stored is not found", async () => {
+Deno.test("Idempotency-Key: a path that cannot be stored is not found", async () => {
   await using setup = await openWebhooks();
-  const path = `/jobs/${"a".repeat(5_000)}/retry/`;
-  await assertProblem(await send(setup, "POST", { path }, newKey()), 404, "not_found");
+  for (const id of ["a".repeat(5_000), "%00", "a%00b"]) {
+    const path = `/jobs/${id}/retry/`;
+    await assertProblem(await send(setup, "POST", { path }, newKey()), 404, "not_found");
+    const key = { path: `/keys/${id}/` };
+    await assertProblem(await send(setup, "DELETE", key, newKey()), 404, "not_found");
+  }
 });
