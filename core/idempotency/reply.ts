@@ -13,11 +13,15 @@ interface StoredProblem {
 /** Response headers of a replayed reply. */
 export const REPLAYED = { "Idempotency-Replayed": "true" };
 
-/** Null for an error that is not stored, because a retry may have another result. */
+/**
+ * Null for an error that is not stored, because a retry may have another result. A retry of a
+ * forbidden request may come with another credential of the same user.
+ */
 export function replyFor(error: unknown): Reply | null {
   if (!(error instanceof ServiceError)) return null;
   const { code, status, detail, members, headers } = error;
-  const isTransient = status >= 500 || "Retry-After" in headers || members.outcome === "unknown";
+  const isTransient = status >= 500 || code === "forbidden" || "Retry-After" in headers ||
+    members.outcome === "unknown";
   return isTransient ? null : { problem: { code, detail, members } };
 }
 

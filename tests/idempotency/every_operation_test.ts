@@ -302,3 +302,19 @@ Deno.test("Idempotency-Key: a path that cannot be stored is not found", async ()
     await assertProblem(await send(setup, "DELETE", key, newKey()), 404, "not_found");
   }
 });
+
+Deno.test("Idempotency-Key: a forbidden request can be repeated with a staff key of the same user", async () => {
+  await using setup = await openWebhooks();
+  const { id } = await setup.endpoint();
+  const path = `/webhook-endpoints/${id}/test/`;
+  const [key, staff] = [await setup.app.createKey(), await setup.app.createKey({ isStaff: true })];
+  const headers = newKey();
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const refused = await send(setup, "POST", { path, key }, headers);
+    await assertProblem(refused, 403, "forbidden");
+    assert.equal(isReplayed(refused), false);
+  }
+  const accepted = await send(setup, "POST", { path, key: staff }, headers);
+  assert.equal(accepted.status, 200);
+  assert.equal(isReplayed(accepted), false);
+});
