@@ -3,7 +3,12 @@
 import { DAY, formatWib, SECOND } from "../engine/time.ts";
 import { cannotUpdate, Refusal } from "../http/refusal.ts";
 import { object, rupiah, text, validate } from "../http/validate.ts";
-import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
+import {
+  findTransaction,
+  TRANSITIONS,
+  transitionTo,
+  updateTransaction,
+} from "../transactions/transactions.ts";
 import { formatMoney, type Refund, sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { canRefundDirectly } from "./methods/credit_card.ts";
@@ -69,7 +74,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       refund_key: key,
     };
   }
-  const status = amount === left ? "refund" : "partial_refund";
+  const status = refundedStatus(transaction, refunds);
   const cause = isDirect ? "direct_refund" : "refund";
   const refunded = transitionTo(world, transaction, status, cause, { refunds });
   return refundedResponse(world, refunded, newRefund);
@@ -156,9 +161,17 @@ export function confirmRefund(world: World, transaction: Transaction): Transacti
   if (!confirmed?.isPending) {
     return updateTransaction(world, transaction, "confirm_refund", { refunds });
   }
+  const status = refundedStatus(transaction, refunds);
+  // A refund can be confirmed after a chargeback, which remains the status.
+  return TRANSITIONS[transaction.status].includes(status)
+    ? transitionTo(world, transaction, status, "confirm_refund", { refunds })
+    : updateTransaction(world, transaction, "confirm_refund", { refunds });
+}
+
+/** A refund that is pending at the bank is not made yet. */
+function refundedStatus({ amount }: Transaction, refunds: Refund[]): "refund" | "partial_refund" {
   const made = sumRefunds({ refunds: refunds.filter(({ isPending }) => !isPending) });
-  const status = made === transaction.amount ? "refund" : "partial_refund";
-  return transitionTo(world, transaction, status, "confirm_refund", { refunds });
+  return made === amount ? "refund" : "partial_refund";
 }
 
 export function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean {

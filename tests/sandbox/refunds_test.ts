@@ -144,6 +144,31 @@ Deno.test("refund confirmation: can be triggered at once", async () => {
   assert.equal(again.http, 412);
 });
 
+Deno.test("refund pending at the bank: completes the refund when it is confirmed after the refund of the rest", async () => {
+  await using box = await openSandbox();
+  const { order_id } = await box.paid("gopay");
+  await box.fault("refund", "bank_pending");
+  await box.post(`/v2/${order_id}/refund`, { amount: 1_000 });
+  const rest = await box.post(`/v2/${order_id}/refund`, {});
+  assert.deepEqual([rest.transaction_status, rest.refund_amount], ["partial_refund", "43000.00"]);
+  await box.advance(3_600);
+  const { transaction_status, refund_amount } = await box.status(order_id);
+  assert.deepEqual([transaction_status, refund_amount], ["refund", "44000.00"]);
+});
+
+Deno.test("refund pending at the bank: is confirmed after a chargeback, which remains the status", async () => {
+  await using box = await openSandbox();
+  const { order_id } = await box.paid("card");
+  await box.fault("refund", "bank_pending");
+  const refund = await box.post(`/v2/${order_id}/refund`, { amount: 1_000 });
+  assert.equal(refund.status_code, "201");
+  await box.control(`transactions/${order_id}/chargeback`);
+  await box.control(`transactions/${order_id}/confirm_refund`);
+  const { transaction_status, refunds } = await box.status(order_id);
+  assert.equal(transaction_status, "chargeback");
+  assert.match(refunds[0].bank_confirmed_at, /^\d{4}-/);
+});
+
 const NEVER = { refund: false, direct: false, partial: false, days: 0 };
 
 /** Which methods support refunds, direct refunds and partial refunds, and for how many days. */
