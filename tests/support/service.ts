@@ -109,6 +109,8 @@ export interface StartOptions {
   command?: string[];
   /** Called with the output so far whenever there is more. */
   onOutput?: (output: string) => void;
+  /** Gets the output after the start, which is then not kept: a long run logs many requests. */
+  onLog?: (text: string) => void;
   /** The user to run as; by default the user of the tests. */
   runAs?: { uid: number; gid: number };
 }
@@ -161,6 +163,10 @@ export async function startService(options: StartOptions = {}): Promise<ServiceP
   let isListening = false;
   async function collect(name: "stdout" | "stderr") {
     for await (const text of process[name].pipeThrough(new TextDecoderStream())) {
+      if (isListening && options.onLog) {
+        options.onLog(text);
+        continue;
+      }
       written[name] += text;
       options.onOutput?.(output());
       if (isListening) continue;
