@@ -200,13 +200,13 @@ Deno.test("architecture: tests call the service only through the client that che
   for (const { path, text } of callingFiles) assert.doesNotMatch(text, callsService, path);
 });
 
-Deno.test("architecture: the sandbox imports only its own files, and only commands, tests and benchmarks import it", () => {
+Deno.test("architecture: the sandbox imports only its own files, and only commands, tests, benchmarks and proofs import it", () => {
   assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
   const findings = files.flatMap(({ path, imports }) =>
     imports.filter(({ target }) =>
       isSandbox(path)
         ? !isSandbox(target)
-        : isSandbox(target) && !/^(commands|tests|bench)/.test(path)
+        : isSandbox(target) && !/^(commands|tests|bench|proofs)/.test(path)
     ).map(({ target }) => `${path} imports ${target}`)
   );
   assertNone(findings, "The sandbox is a separate program:");

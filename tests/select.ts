@@ -75,6 +75,7 @@ export const SECONDS: Record<string, number> = {
   "tests/pay/live_test.ts": 22,
   "tests/webhooks/post_test.ts": 22,
   "tests/docs/deploy_test.ts": 22,
+  "tests/proofs/fuzz_test.ts": 22,
   "tests/db/pooler_test.ts": 22,
   "tests/payments/unanswered_charges_test.ts": 21,
   "tests/invoices/unknown_outcomes_test.ts": 21,

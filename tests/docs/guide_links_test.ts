@@ -32,7 +32,7 @@ Deno.test("pages: every link leads to an existing file and heading", async () =>
 
 /** Paths of source files in text and code blocks; patterns like `core/*` and `…` do not match. */
 const SOURCE_PATH =
-  /(?<![\w/.-])(?:\.\/)?((?:bench|commands|concurrency|core|db|openapi|routes|sandbox|tests)\/[\w./-]+\.(?:ts|sql|sh|json))/g;
+  /(?<![\w/.-])(?:\.\/)?((?:bench|proofs|commands|concurrency|core|db|openapi|routes|sandbox|tests)\/[\w./-]+\.(?:ts|sql|sh|json))/g;
 
 Deno.test("pages: every source file that is named exists", async () => {
   const missing: string[] = [];
