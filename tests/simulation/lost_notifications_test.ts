@@ -4,6 +4,7 @@ import type { Database } from "../../db/connection/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { assertNoContradictions } from "../support/records/contradictions.ts";
 import { type Invoice, invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { assertAllCharged, namesOf, type Subscription } from "../support/records/subscriptions.ts";
 import { isPartial, someOf } from "../support/share.ts";
@@ -130,6 +131,7 @@ async function runDay(hasMetadata: boolean): Promise<void> {
   );
   assert.deepEqual([...unfinished], [], "every job has succeeded");
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
+  await assertNoContradictions(day.app.database);
 }
 
 /** The last transition of payments that were paid, and later reversed, refunded or charged back. */
