@@ -19,10 +19,21 @@ export function fileColumns(
   columns: readonly Column[],
 ): FileColumn<ExportedPayment>[] {
   const { columnNames } = words.paymentsPage;
-  return columns.map((column) => ({
-    name: TIMES.includes(column) ? `${columnNames[column]} (WIB)` : columnNames[column],
-    valueOf: (payment) => VALUES[column](words, payment),
-  }));
+  return columns.flatMap((column) => [
+    {
+      name: TIMES.includes(column) ? `${columnNames[column]} (WIB)` : columnNames[column],
+      valueOf: (payment: ExportedPayment) => VALUES[column](words, payment),
+    },
+    ...column === "card" ? cardColumns(words) : [],
+  ]);
+}
+
+/** More about the card, only in the file: the page of 50 payments would become too large. */
+function cardColumns(words: Words): FileColumn<ExportedPayment>[] {
+  return [
+    { name: words.paymentsPage.cardBank, valueOf: cardBankName },
+    { name: "3-D Secure", valueOf: ({ card }) => threeDSecureName(words, card) },
+  ];
 }
 
 const TIMES: readonly Column[] = ["created", "settled"];
@@ -43,8 +54,6 @@ const VALUES: Record<Column, (words: Words, payment: ExportedPayment) => Cell> =
   method: (words, { payment_type, bank }) => methodName(words, payment_type, bank),
   code: (_, payment) => paymentCode(payment),
   card: (_, { card }) => card && (cardName(card) || null),
-  card_bank: (_, payment) => cardBankName(payment),
-  three_d_secure: (words, { card }) => threeDSecureName(words, card),
   approval: (_, { card }) => card?.approval_code ?? null,
   created: (_, { created_at }) => timeCell(created_at),
   settled: (_, { settlement_time }) => timeCell(settlement_time),

@@ -33,8 +33,6 @@ export const COLUMNS = [
   "method",
   "code",
   "card",
-  "card_bank",
-  "three_d_secure",
   "approval",
   "created",
   "settled",
@@ -52,8 +50,6 @@ const WHOLE_COLUMNS: readonly Column[] = [
   "phone",
   "code",
   "card",
-  "card_bank",
-  "three_d_secure",
   "approval",
   "transaction",
 ];

@@ -4,14 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import type { PaymentSummary, PaymentView } from "../../core/payments/views.ts";
 import { breakEmail } from "../shared/customer_link.tsx";
 import { Table, Time } from "../shared/elements.tsx";
-import {
-  cardBankName,
-  cardName,
-  fraudStatusName,
-  methodName,
-  rupiah,
-  threeDSecureName,
-} from "../shared/format.ts";
+import { cardName, fraudStatusName, methodName, rupiah } from "../shared/format.ts";
 import { type Column, paymentCode } from "./query.ts";
 import type { SignedInView, View } from "../shared/session.ts";
 import type { Words } from "../words/words.ts";
@@ -57,8 +50,6 @@ const CELLS: Record<Column, (view: SignedInView, payment: ListedPayment) => Chil
   method: ({ words }, { payment_type }) => methodName(words, payment_type),
   code: (_, payment) => paymentCode(payment) ?? "–",
   card: (_, { card }) => card ? cardName(card) || "–" : "–",
-  card_bank: (_, payment) => cardBankName(payment) ?? "–",
-  three_d_secure: ({ words }, { card }) => threeDSecureName(words, card ?? null) ?? "–",
   approval: (_, { card }) => card?.approval_code ?? "–",
   amount: (_, { gross_amount }) => rupiah(gross_amount),
   refunded: (_, { refund_amount }) => rupiah(refund_amount),

@@ -10,12 +10,12 @@ export function emailLink({ root }: View, email: string | null): Child {
 }
 
 /**
- * In a narrow column, the line ends after the `@` or before a dot, and not inside a word. Null and
- * empty stay as they are, so that pages leave them out.
+ * In a narrow column, the line ends after the `@` or before a dot, and not inside a word. The last
+ * dot stays with the word before it. Null and empty stay as they are, so that pages leave them out.
  */
 export function breakEmail(email: string | null): Child {
   if (!email) return email;
-  return email.split(/(?<=@)|(?=\.)/).map((part, index) =>
+  return email.split(/(?<=@)|(?=\..*\.)/).map((part, index) =>
     index === 0 ? part : (
       <>
         <wbr />

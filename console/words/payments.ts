@@ -30,6 +30,8 @@ export const PAYMENTS_IN_ENGLISH = {
     status: "Status",
     payment_type: "Method",
   },
+  /** A column of the Excel file. */
+  cardBank: "Bank of the card payment",
   columnNames: {
     amount: "Amount",
     refunded: "Refunded",
@@ -45,8 +47,6 @@ export const PAYMENTS_IN_ENGLISH = {
     method: "Method",
     code: "VA number or code",
     card: "Card",
-    card_bank: "Bank of the card payment",
-    three_d_secure: "3-D Secure",
     approval: "Approval code",
     created: "Created",
     settled: "Settled",
@@ -117,6 +117,7 @@ export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
     status: "Status",
     payment_type: "Metode",
   },
+  cardBank: "Bank pembayaran kartu",
   columnNames: {
     amount: "Jumlah",
     refunded: "Dikembalikan",
@@ -132,8 +133,6 @@ export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
     method: "Metode",
     code: "Nomor VA atau kode",
     card: "Kartu",
-    card_bank: "Bank pembayaran kartu",
-    three_d_secure: "3-D Secure",
     approval: "Kode persetujuan",
     created: "Dibuat",
     settled: "Settlement",
