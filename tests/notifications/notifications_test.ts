@@ -162,6 +162,10 @@ const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
     "bca",
     (charged) => buildNotification(charged, "settlement", { fraud_status: "deny" }),
   ],
+  "a deny with another fraud status": [
+    "bca",
+    (charged) => buildNotification(charged, "deny", { fraud_status: "deny" }),
+  ],
   "another amount": [
     "bca",
     (charged) => buildNotification(charged, "settlement", { gross_amount: "1.00" }),
