@@ -197,6 +197,23 @@ Deno.test("expire_stale_payments: does not expire a payment while its status at 
   assert.equal((await payments.read(id)).transaction_status, "pending");
 });
 
+Deno.test("check_pending_payments: after its expiry, checks a payment whose status at the gateway is not known", async () => {
+  await using payments = await openAltered();
+  const { id } = await payments.charge("gopay");
+  payments.report("partial_settlement", STATUS);
+  // This sweep is so late that it also checks payments that could be expired.
+  payments.advance(DAY);
+  await payments.sweep();
+  assert.equal((await payments.unrecognized()).payments, 1);
+  for (let sweeps = 0; sweeps < 3; sweeps++) {
+    const checks = payments.relay.times(STATUS);
+    payments.advance(6 * 60 * MINUTE);
+    await payments.sweep();
+    assert.equal(payments.relay.times(STATUS), checks + 1);
+  }
+  assert.equal((await payments.read(id)).transaction_status, "pending");
+});
+
 Deno.test("unrecognized status: is kept if a later report names another amount", async () => {
   await using payments = await openAltered();
   const { id } = await payments.paid();
