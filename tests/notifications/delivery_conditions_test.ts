@@ -11,6 +11,7 @@ import type { WriteResult } from "../../db/writing/side_effects.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { createHeldDatabase, type HeldDatabase } from "../support/database/held_database.ts";
 import {
   buildNotification,
   findSentNotification,
@@ -41,6 +42,7 @@ interface TwoInstances extends RelayedPayments {
 
 async function openTwoInstances(
   options: Parameters<typeof openRelayed>[0] = {},
+  wrapSecond?: HeldDatabase["wrapDatabase"],
 ): Promise<TwoInstances> {
   const payments = await openRelayed({ databaseUrl, ...options });
   const secondApp = await openApp({
@@ -48,6 +50,7 @@ async function openTwoInstances(
     gatewayUrl: payments.relay.url,
     serverKey: SERVER_KEY,
     env: { ...REAL_INSTALLATION, ...options.env },
+    ...wrapSecond && { wrapDatabase: wrapSecond },
   });
   return {
     ...payments,
@@ -460,6 +463,27 @@ Deno.test("notifications: of two from the same second the more advanced state wi
     assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   }
+  assertNoErrors(app, secondApp);
+});
+
+Deno.test("notification: is checked at the gateway if another instance changes the payment before it is applied", async () => {
+  const { holdNext, wrapDatabase } = createHeldDatabase();
+  await using payments = await openTwoInstances({}, wrapDatabase);
+  const { app, secondApp, sandbox } = payments;
+  const charged = await payments.charge("gopay");
+  await sandbox.control(`transactions/${charged.transaction_id}/pay`);
+  const held = holdNext("write payment");
+  const settling = deliver(secondApp, buildNotification(charged, "settlement"));
+  await held.arrived;
+  const expired = await deliver(app, buildNotification(charged, "expire"));
+  held.release();
+  assert.deepEqual([expired.status, (await settling).status], ["processed", "processed"]);
+  assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
+  assert.deepEqual(await payments.events(charged.id), [
+    "payment_received",
+    "payment_expired",
+    "payment_settled",
+  ]);
   assertNoErrors(app, secondApp);
 });
 
