@@ -7,6 +7,8 @@ import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -78,4 +80,23 @@ Deno.test("schedule: the prune entry deletes old rows", async () => {
   await crons.registered[0]!.run();
   const left = await app.database.query((sql) => sql`select id from gateway.jobs`);
   assert.deepEqual(left.map(({ id }) => id), [keptId]);
+});
+
+Deno.test("jobs: a start looks for due checks at once, without waiting for the schedule", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { app } = payments;
+  const { id } = await payments.charge("bca");
+  await app.database.query((sql) =>
+    sql`update gateway.payments set check_at = created_at where id = ${id}`
+  );
+  using _crons = recordCrons();
+  const jobs = createJobsOf(app);
+  jobs.start();
+  await until("the payment has a check", async () => {
+    const checks = await app.database.query((sql) =>
+      sql`select from gateway.jobs where task = 'check_payment_status' and subject_id = ${id}`
+    );
+    return checks.length > 0;
+  });
+  await jobs.stop(60_000);
 });
