@@ -30,7 +30,7 @@ const DAY_MS = 24 * HOUR_MS;
 export interface InvariantsRun {
   /** How many records were checked. */
   checked: number;
-  /** How many contradictions these records have. */
+  /** How many different contradictions were found. */
   contradictions: number;
   /** The age of the oldest change whose record is not checked yet. */
   lag_seconds: number;
@@ -41,6 +41,8 @@ type CheckService = Pick<Service, "database" | "clock" | "keep">;
 interface Check {
   service: CheckService;
   run: InvariantsRun;
+  /** What was found so far. Several checks can find the same. */
+  found: Set<string>;
   batch: number;
   /** The events of records that were created later are all stored. */
   eventsSince: Date;
@@ -65,7 +67,7 @@ export async function checkInvariants(
     (sql) => db.findEventsSince(sql, keptSince, new Date(clock())),
     "find oldest event",
   );
-  const check: Check = { service, run, batch, eventsSince };
+  const check: Check = { service, run, found: new Set(), batch, eventsSince };
   const checks = [
     checkHistory(check),
     checkUpdated(check),
@@ -220,7 +222,7 @@ async function checkRecords(
 }
 
 async function store(
-  { service: { database, clock }, run }: Check,
+  { service: { database, clock }, run, found: all }: Check,
   checked: readonly string[],
   found: readonly db.Contradiction[],
 ) {
@@ -229,7 +231,8 @@ async function store(
     "store contradictions",
   );
   run.checked += checked.length;
-  run.contradictions += found.length;
+  for (const { resource_id, invariant } of found) all.add(`${resource_id} ${invariant}`);
+  run.contradictions = all.size;
 }
 
 function findCursor({ service: { database } }: Check, name: string): Promise<string | null> {
