@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SignJWT } from "jose";
 import { ACTIONS_OF_KIND } from "../../core/audit/kinds.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
@@ -227,18 +228,39 @@ Deno.test("console refunds: the list, the payment and the API name who refunded,
     assert.match(row(html, "Rp 5.000"), /Failed<span class="faint">Insufficient balance<\/span>/);
   }
   const staffKey = await app.createKey({ isStaff: true });
-  const jwt = await payments.paid("gopay");
-  await payments.post(`/payments/${jwt.id}/refund/`, { amount: 7_000 });
-  await runSql(
-    databaseUrl,
-    `update gateway.refunds set created_by = 'jwt:dewi@shop.example' where payment_id = '${jwt.id}'`,
-  );
-  const { html } = await rina.open("/console/refunds/");
-  assert.match(row(html, "Rp 7.000"), /<td>dewi@shop\.example<\/td>/, "the subject of a JWT");
   const listed = await (await payments.get(`/refunds/?payment_id=${payment.id}`, staffKey)).json();
   assert.deepEqual(listed.map((each: Json) => each.created_by_name), ["alice", "rina"]);
   const [own] = await (await payments.get(`/refunds/?payment_id=${payment.id}`)).json();
   assert.equal(own.created_by_name, null);
+});
+
+Deno.test("refund by a JWT: the lists, the timeline and the audit name its subject", async () => {
+  const AUTH_JWT_SECRET = "a shared secret of more than 32 characters";
+  const env = {
+    AUTH_JWT_SECRET,
+    AUTH_JWT_ISSUER: "https://id.example.com/",
+    AUTH_JWT_AUDIENCE: "payments",
+    AUTH_STAFF_CLAIM: "staff",
+  };
+  await using payments = await openPayments({ databaseUrl, env });
+  const token = await new SignJWT({ staff: true }).setProtectedHeader({ alg: "HS256" })
+    .setSubject("dewi@shop.example").setIssuer(env.AUTH_JWT_ISSUER).setAudience(
+      env.AUTH_JWT_AUDIENCE,
+    ).setExpirationTime("1h")
+    .sign(new TextEncoder().encode(AUTH_JWT_SECRET));
+  const { id } = await payments.paid("gopay");
+  const refunded = await payments.post(`/payments/${id}/refund/`, { amount: 7_000 }, {}, token);
+  assert.equal(refunded.status, 200, await refunded.text());
+  await payments.app.audit.flush();
+  const read = async (path: string) => await (await payments.get(path, token)).json();
+  const [refund] = await read(`/refunds/?payment_id=${id}`);
+  assert.equal(refund.created_by_name, "dewi@shop.example");
+  const [audited] = await read(`/audit/?resource_id=${id}&kind=refund`);
+  assert.equal(audited.actor_name, "dewi@shop.example");
+  const staff = await openStaff(payments);
+  const { html } = await staff.open(`/console/payments/${id}/`);
+  assert.match(html, /Refund of Rp 7\.000 by dewi@shop\.example/);
+  assert.match((await staff.open("/console/refunds/")).html, /<td>dewi@shop\.example<\/td>/);
 });
 
 Deno.test("console audit: the filter Refund finds refunds of the console and of the API", async () => {
