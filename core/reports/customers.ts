@@ -1,6 +1,6 @@
 /** What the service knows about a customer, by email address or phone number. */
 
-import { listPayments } from "../../db/payments/lists.ts";
+import { listPayments, listPaymentsOf } from "../../db/payments/lists.ts";
 import { listRefundsOfPayments } from "../../db/payments/refunds.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { listInvoices } from "../invoices/read.ts";
@@ -53,18 +53,25 @@ export async function readCustomer(
 ): Promise<CustomerView> {
   requireReadAll(caller);
   const { database } = service;
-  const page = { ...key, after: null, limit: MAX_LISTED };
-  const { rows } = await database.query(
+  const page = { ...key, after: null, limit: MAX_ADDED_UP };
+  const { rows: own } = await database.query(
     (sql) => listPayments(sql, { ...page, owner: null, limit: MAX_ADDED_UP + 1 }),
     "list payments of customer",
   );
-  const added = rows.slice(0, MAX_ADDED_UP);
-  const refunds = await database.query(
-    (sql) => listRefundsOfPayments(sql, added.map(({ id }) => id), MAX_LISTED),
-    "list refunds of customer",
-  );
   const { invoices } = await listInvoices(service, caller, page);
   const { subscriptions } = await listSubscriptions(service, caller, page);
+  // The payments of invoices and subscriptions do not name the customer.
+  const linked = await database.query(
+    (sql) => listPaymentsOf(sql, idsOf(invoices), idsOf(subscriptions), MAX_ADDED_UP + 1),
+    "list payments of customer's records",
+  );
+  const rows = [...new Map([...own, ...linked].map((row) => [row.id, row])).values()]
+    .sort((a, b) => a.id < b.id ? 1 : -1);
+  const added = rows.slice(0, MAX_ADDED_UP);
+  const refunds = await database.query(
+    (sql) => listRefundsOfPayments(sql, idsOf(added), MAX_LISTED),
+    "list refunds of customer",
+  );
   const payments = added.map((row) => summarizePayment(row, caller));
   // A captured card that was cancelled is not paid.
   const paid = added.filter(({ transaction_status, fraud_status }) =>
@@ -79,8 +86,8 @@ export async function readCustomer(
   return {
     payments: payments.slice(0, MAX_LISTED),
     refunds: refunds.map((refund) => viewRefundDetails(caller, refund)),
-    invoices,
-    subscriptions,
+    invoices: invoices.slice(0, MAX_LISTED),
+    subscriptions: subscriptions.slice(0, MAX_LISTED),
     sums: {
       count: added.length,
       paidCount: paid.length,
@@ -91,4 +98,8 @@ export async function readCustomer(
       isComplete: rows.length <= MAX_ADDED_UP,
     },
   };
+}
+
+function idsOf(records: readonly { id: string }[]): string[] {
+  return records.map(({ id }) => id);
 }

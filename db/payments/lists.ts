@@ -83,6 +83,20 @@ export async function listPayments(
   });
 }
 
+/** The newest payments of these invoices and subscriptions. */
+export async function listPaymentsOf(
+  sql: Sql,
+  invoiceIds: readonly string[],
+  subscriptionIds: readonly string[],
+  limit: number,
+): Promise<PaymentSummaryRow[]> {
+  return await sql<PaymentSummaryRow[]>`
+    select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+    where invoice_id = any(${[...invoiceIds]}::uuid[])
+      or subscription_id = any(${[...subscriptionIds]}::uuid[])
+    order by id desc limit ${limit}`;
+}
+
 /** Whether there is a payment of this type. Reads an index entry for each status. */
 export async function hasType(sql: Sql, type: string): Promise<boolean> {
   const [row] = await sql<[{ has_type: boolean }]>`

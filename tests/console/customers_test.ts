@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { openStaff, orderIdsIn, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments } from "../support/payments/payments.ts";
+import { openInvoices } from "../support/records/invoices.ts";
+import { subscriptionRequest } from "../support/records/requests.ts";
 
 const EMAIL = "Siti.Utami@shop.example";
 
@@ -82,6 +84,32 @@ Deno.test("console customer: shows payments, sums, refunds, invoices and subscri
   await staff.post("/console/preferences/", { language: "id", path: "/" });
   const translated = await staff.open(links[0]!);
   assert.match(translated.html, /2, 1 di antaranya lunas.*Dibayar<.*Rp 44\.000/s);
+});
+
+Deno.test("console customer: adds up the payments of their invoices and subscriptions, which do not name them", async () => {
+  await using invoices = await openInvoices({ databaseUrl: await createDatabase() });
+  invoices.connect();
+  const invoice = await invoices.create({ customer_email: EMAIL });
+  await invoices.pay(invoice);
+  await invoices.runJobs();
+  const [paid] = await invoices.paymentsOf(invoice);
+  assert.equal(paid!.customer_email, null);
+  await invoices.paid("gopay", { customer_details: { first_name: "Siti", email: EMAIL } });
+  const subscribed = await invoices.paid("card");
+  const subscription = await invoices.post("/subscriptions/", {
+    ...await subscriptionRequest(invoices.sandbox),
+    customer_details: { first_name: "Siti", email: EMAIL },
+  });
+  assert.equal(subscription.status, 201, await subscription.clone().text());
+  await runSql(
+    invoices.databaseUrl,
+    `update gateway.payments set subscription_id = '${(await subscription.json()).id}'
+    where id = '${subscribed.id}'`,
+  );
+  const staff = await openStaff(invoices);
+  const { html } = await staff.open(`/console/customers/?email=${EMAIL}`);
+  assert.match(html, /3, 3 of them paid.*Paid<.*Rp 248\.000/s);
+  assert.ok(orderIdsIn(html).includes(paid!.order_id));
 });
 
 Deno.test("console customer: is shown to viewers, and not without a session", async () => {
