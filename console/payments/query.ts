@@ -47,6 +47,7 @@ export type Column = (typeof COLUMNS)[number];
 const WHOLE_COLUMNS: readonly Column[] = [
   "fee",
   "payout",
+  "name",
   "phone",
   "code",
   "card",

@@ -2,6 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../../core/errors.ts";
+import { readPaidTime } from "../../core/payments/read.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
@@ -17,7 +18,8 @@ export function addReceipt({ service, router, signedIn, page }: ConsoleBase): vo
     const view = await signedIn(c);
     const payment = await readPaymentFor(service, view, parsePathId(c.req.param("id")));
     if (!hasReceipt(payment)) throw new ServiceError("not_found");
-    const props = { view, payment, merchant: service.merchant.name };
+    const paidAt = await readPaidTime(service, view.session.caller, payment.id);
+    const props = { view, payment, paidAt, merchant: service.merchant.name };
     return page(c, <ReceiptPage {...props} />);
   });
 }
@@ -25,10 +27,11 @@ export function addReceipt({ service, router, signedIn, page }: ConsoleBase): vo
 interface ReceiptProps {
   view: SignedInView;
   payment: PaymentView;
+  paidAt: Date | null;
   merchant: string | null;
 }
 
-const ReceiptPage: FC<ReceiptProps> = ({ view, payment, merchant }) => {
+const ReceiptPage: FC<ReceiptProps> = ({ view, payment, paidAt, merchant }) => {
   const { words } = view;
   const texts = words.receipt;
   const path = `/payments/${payment.id}/`;
@@ -43,7 +46,7 @@ const ReceiptPage: FC<ReceiptProps> = ({ view, payment, merchant }) => {
         <Facts
           facts={{
             [words.order]: payment.order_id,
-            [texts.paidOn]: <Time view={view} at={paidTime(payment)} />,
+            [texts.paidOn]: <Time view={view} at={paidTime(payment, paidAt)} />,
             [words.method]: methodName(words, payment.payment_type, payment.bank),
             [words.customer]: customer.join(" "),
             [words.email]: breakEmail(payment.customer_email),
@@ -87,7 +90,12 @@ const ReceiptPage: FC<ReceiptProps> = ({ view, payment, merchant }) => {
   );
 };
 
-/** A card is paid when it is charged, and settled a day later. */
-function paidTime({ payment_type, settlement_time, transaction_time }: PaymentView): string | null {
-  return payment_type === "credit_card" ? transaction_time : settlement_time ?? transaction_time;
+/**
+ * The gateway names the time of the settlement. That of a card is a day after the payment, and the
+ * time of its transaction is before 3-D Secure.
+ */
+function paidTime(payment: PaymentView, paidAt: Date | null): string | null {
+  const { payment_type, settlement_time, transaction_time } = payment;
+  const isCard = payment_type === "credit_card";
+  return (isCard ? null : settlement_time) ?? paidAt?.toISOString() ?? transaction_time;
 }

@@ -45,7 +45,8 @@ const CELLS: Record<Column, (view: SignedInView, payment: ListedPayment) => Chil
   created: (view, { created_at }) => <Time view={view} at={created_at} />,
   order: ({ root }, { id, order_id }) => <a href={`${root}/payments/${id}/`}>{order_id}</a>,
   customer: (_, { customer_email }) => breakEmail(customer_email) ?? "–",
-  name: (_, { customer_first_name }) => customer_first_name ?? "–",
+  name: (_, { customer_first_name, customer_last_name }) =>
+    [customer_first_name, customer_last_name].filter(Boolean).join(" ") || "–",
   phone: (_, { customer_phone }) => customer_phone ?? "–",
   method: ({ words }, { payment_type }) => methodName(words, payment_type),
   code: (_, payment) => paymentCode(payment) ?? "–",

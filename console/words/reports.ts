@@ -57,7 +57,8 @@ export const REPORTS_IN_ENGLISH = {
       "The numbers of payments and the success rate refer to the time of creation; amounts refer " +
       "to the time when they were paid, refunded or charged back. Gateway fees are those that " +
       "compared settlement reports name, at the time when the payment was paid; until a report " +
-      "names its fee, a payment counts without one.",
+      "names its fee, a payment counts without one. A partial chargeback counts as 0 until the " +
+      "gateway reports its amount.",
   },
   reconciliationPage: {
     title: "Reconciliation",
@@ -222,7 +223,8 @@ export const REPORTS_IN_INDONESIAN: typeof REPORTS_IN_ENGLISH = {
       "Pembayaran dan tingkat keberhasilan dihitung menurut waktu pembuatan; jumlah uang " +
       "menurut waktu dibayar, dikembalikan, atau chargeback. Biaya gateway diambil dari laporan " +
       "settlement yang sudah dibandingkan, menurut waktu pembayaran; selama belum ada laporannya, " +
-      "pembayaran dihitung tanpa biaya.",
+      "pembayaran dihitung tanpa biaya. Chargeback sebagian dihitung 0 sampai gateway melaporkan " +
+      "jumlahnya.",
   },
   reconciliationPage: {
     title: "Rekonsiliasi",

@@ -35,6 +35,16 @@ export async function readPayment(
   return { ...viewWithFee(caller, payment), ...ownerShownTo(caller, payment) };
 }
 
+/** When the service learned that the payment was paid; null: it was not paid. */
+export async function readPaidTime(
+  { database }: Service,
+  caller: Caller,
+  id: string,
+): Promise<Date | null> {
+  const payment = await batched(database, paymentReads, { id, owner: ownerFor(caller) });
+  return payment?.paid_at ?? null;
+}
+
 /** For how long a payment has a page after it has ended. */
 const PAGE_MS = 30 * 24 * 60 * 60 * 1_000;
 

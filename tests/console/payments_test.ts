@@ -15,7 +15,8 @@ import { openPayments } from "../support/payments/payments.ts";
 Deno.test("console payments: lists, filters and searches the payments of all users", async () => {
   await using payments = await openPayments();
   const customer = `${randomUUID()}@example.com`;
-  const email = { customer_details: { first_name: "Budi", email: customer } };
+  const name = { first_name: "Budi", last_name: "Utomo" };
+  const email = { customer_details: { ...name, email: customer } };
   const pending = await payments.charge("bca", email);
   const paid = await payments.paid("gopay", email);
   const other = await payments.charge("qris");
@@ -32,6 +33,8 @@ Deno.test("console payments: lists, filters and searches the payments of all use
   };
   assert.deepEqual(await find({ q: customer }), [paid.order_id, pending.order_id]);
   assert.deepEqual(await find({ q: pending.va_number! }), [pending.order_id]);
+  await staff.open("/console/payments/?column=name&column=order");
+  assert.match(staff.page.html, /<td>Budi Utomo<\/td>/);
   assert.deepEqual(await find({ customer_email: customer, status: "settlement" }), [paid.order_id]);
   assert.deepEqual(await find({ payment_type: "qris" }), [other.order_id]);
   const today = dayInWib(new Date());

@@ -96,6 +96,19 @@ Deno.test("console: a paid payment has a receipt for the customer, in both langu
   assert.equal((await staff.open(`/console/payments/${pending.id}/receipt/`)).status, 404);
 });
 
+Deno.test("console: the receipt of a card names the time of the payment, not of the charge or the settlement", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { id } = await payments.paid("card");
+  await runSql(
+    payments.databaseUrl,
+    `update gateway.payments set paid_at = '2026-03-05T10:00:00Z',
+      transaction_time = '2026-03-05T09:55:00Z', settlement_time = '2026-03-06T09:00:00Z'`,
+  );
+  const staff = await openStaff(payments);
+  const { html } = await staff.open(`/console/payments/${id}/receipt/`);
+  assert.match(html, /Paid on<\/dt><dd><time datetime="2026-03-05T10:00:00\.000Z"/);
+});
+
 Deno.test("console: a receipt shows a partial chargeback, and a fully charged-back payment has none", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase() });
   const staff = await openStaff(payments);
