@@ -178,16 +178,20 @@ export function secondsOf(path: string): number {
 }
 
 /**
- * Files about packages, images, other languages, memory and users of the operating system, which
- * take long and rarely fail, and second proofs. They run with `deno task test --full`.
+ * Files about packages, images, tools for development, other languages, memory and users of the
+ * operating system, which take long and rarely fail, and second proofs. They run with
+ * `deno task test --full`.
  */
 export const FULL_ONLY = [
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
+  "tests/commands/verify_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/docs/containers_test.ts",
   "tests/docs/production_keys_test.ts",
   "tests/document/lint_test.ts",
+  "tests/sandbox/page_test.ts",
+  "tests/sandbox/task_test.ts",
   // `tests/pay/screens_test.ts` shows the same screens without the service.
   "tests/pay/running_screens_test.ts",
   "tests/sdk/languages_test.ts",
