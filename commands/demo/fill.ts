@@ -98,7 +98,8 @@ function planStep(shop: Shop, dice: Dice, { at, progress, isMorning }: Step): Wo
   for (let n = 0; n < orders; n++) work.push(shop.planOrder(at));
   if (!isMorning) return work;
   if (dice.chance(0.45)) work.push(shop.planInvoice(at));
-  if (dice.chance(0.05)) work.push(shop.planSubscription(at));
+  // Also on the first day, so that even a few weeks have one.
+  if (dice.chance(0.05) || progress === 0) work.push(shop.planSubscription(at));
   if (date.getUTCDate() === 2) work.push(() => shop.reconcileMonthBefore(at));
   return work;
 }

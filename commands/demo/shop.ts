@@ -82,7 +82,7 @@ export function createShop(addresses: Addresses, dice: Dice, now: number): Shop 
       const cart = fillCart(dice);
       const method = pickMethod(dice);
       const charge = createCharge(cart, method);
-      const fate = planFate(dice, method, at);
+      const fate = planFate(dice, method, at, number % REFUND_EVERY === 0);
       return () => runOrder(api, charge, fate, later);
     },
     planOpenOrder() {
@@ -154,7 +154,10 @@ function isSlow({ payment_type }: DemoMethod): boolean {
   return ["bank_transfer", "echannel", "cstore"].includes(payment_type);
 }
 
-function planFate(dice: Dice, method: DemoMethod, at: number): Fate {
+/** At least so often an order is refunded, so that even a few weeks have refunds. */
+const REFUND_EVERY = 15;
+
+function planFate(dice: Dice, method: DemoMethod, at: number, isRefundDue: boolean): Fate {
   const { payment_type } = method;
   const isCard = payment_type === "credit_card";
   const roll = dice.next();
@@ -165,7 +168,8 @@ function planFate(dice: Dice, method: DemoMethod, at: number): Fate {
     : roll < 0.95
     ? "unpaid"
     : "cancelled";
-  const canRefund = REFUNDABLE.includes(payment_type) && dice.chance(0.06);
+  const isRefunded = dice.chance(0.05) || isRefundDue;
+  const canRefund = REFUNDABLE.includes(payment_type) && isRefunded;
   return {
     outcome,
     paysAt: isSlow(method) && dice.chance(0.6) ? at + dice.between(2, 20) * HOUR : at,

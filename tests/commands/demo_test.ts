@@ -84,8 +84,7 @@ Deno.test("demo data: payments, refunds, invoices, subscriptions and reports hap
   assert.match(refund.created_by, /^api_key:gk_/);
   assert.ok((await read("/invoices/")).length > 5);
   assert.ok((await read("/subscriptions/")).length > 0);
-  const [report, ...others] = await read("/reconciliations/");
-  assert.equal(others.length, 0);
+  const [report] = await read("/reconciliations/");
   await compareReport(app, report.id);
   const compared = await read(`/reconciliations/${report.id}/`);
   assert.ok(compared.open_differences > 0, "finance has differences to explain");
