@@ -2,7 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { InvoiceStatus } from "../../core/invoices/states.ts";
-import { Card, Label, Table, type Tone } from "../shared/elements.tsx";
+import { Card, ItemTable, Label, type Tone } from "../shared/elements.tsx";
 import { rupiah } from "../shared/format.ts";
 import type { View } from "../shared/session.ts";
 
@@ -17,21 +17,10 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
   const { words: { invoicesPage: words, ...shared } } = view;
   return (
     <Card id="items" title={shared.items}>
-      <Table
-        label={shared.items}
-        class="cards"
-        columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
-        amounts={[1, 2, 3]}
-      >
-        {items.map((item) => (
-          <tr>
-            <td class="wide">{item.description}</td>
-            <td class="amount">{rupiah(item.price)}</td>
-            <td class="amount">{item.quantity}</td>
-            <td class="amount">{rupiah(item.subtotal)}</td>
-          </tr>
-        ))}
-      </Table>
+      <ItemTable
+        view={view}
+        items={items.map((item) => ({ ...item, name: item.description }))}
+      />
       <p class="total">
         {words.total} <span class="amount">{rupiah(total)}</span>
       </p>

@@ -18,6 +18,7 @@ import {
   BackLink,
   Card,
   Facts,
+  ItemTable,
   LinkCard,
   linkTo,
   Metadata,
@@ -316,21 +317,7 @@ const Items: FC<PartProps> = ({ view, payment }) => {
   if (payment.items.length === 0) return null;
   return (
     <Card id="items" title={words.items}>
-      <Table
-        label={words.items}
-        class="cards"
-        columns={[words.item, words.price, words.quantity, words.subtotal]}
-        amounts={[1, 2, 3]}
-      >
-        {payment.items.map((item) => (
-          <tr>
-            <td>{item.name}</td>
-            <td class="amount">{rupiah(item.price)}</td>
-            <td class="amount">{item.quantity}</td>
-            <td class="amount">{rupiah(item.subtotal)}</td>
-          </tr>
-        ))}
-      </Table>
+      <ItemTable view={view} items={payment.items} />
     </Card>
   );
 };

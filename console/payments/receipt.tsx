@@ -7,7 +7,7 @@ import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { breakEmail } from "../shared/customer_link.tsx";
-import { BackLink, Facts, Table, Time } from "../shared/elements.tsx";
+import { BackLink, Facts, ItemTable, Time } from "../shared/elements.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
@@ -53,23 +53,7 @@ const ReceiptPage: FC<ReceiptProps> = ({ view, payment, paidAt, merchant }) => {
             [words.transaction]: payment.transaction_id,
           }}
         />
-        {payment.items.length > 0 && (
-          <Table
-            label={words.items}
-            class="cards"
-            columns={[words.item, words.price, words.quantity, words.subtotal]}
-            amounts={[1, 2, 3]}
-          >
-            {payment.items.map((item) => (
-              <tr>
-                <td class="wide">{item.name}</td>
-                <td class="amount">{rupiah(item.price)}</td>
-                <td class="amount">{item.quantity}</td>
-                <td class="amount">{rupiah(item.subtotal)}</td>
-              </tr>
-            ))}
-          </Table>
-        )}
+        {payment.items.length > 0 && <ItemTable view={view} items={payment.items} />}
         <p class="total">
           {texts.paid} <span class="amount">{rupiah(payment.captured_amount!)}</span>
         </p>

@@ -1,7 +1,7 @@
 /** Elements of pages: cards, tables, facts, labels, times, links, buttons, JSON and secrets. */
 
 import type { Child, FC } from "hono/jsx";
-import { jakartaTime, utcTime } from "./format.ts";
+import { jakartaTime, rupiah, utcTime } from "./format.ts";
 import type { SignedInView, View } from "./session.ts";
 
 /** Proves that a page of the console sent the form. Every form of a signed-in page has it. */
@@ -241,3 +241,27 @@ export const Metadata: FC<{ value: Record<string, unknown> }> = ({ value }) => (
 export function shorten(text: string, max = 160): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 }
+
+interface ItemTableProps {
+  view: View;
+  items: readonly { name: string; price: string; quantity: number; subtotal: string }[];
+}
+
+/** The line items of a payment or an invoice. */
+export const ItemTable: FC<ItemTableProps> = ({ view: { words }, items }) => (
+  <Table
+    label={words.items}
+    class="cards"
+    columns={[words.item, words.price, words.quantity, words.subtotal]}
+    amounts={[1, 2, 3]}
+  >
+    {items.map(({ name, price, quantity, subtotal }) => (
+      <tr>
+        <td class="wide">{name}</td>
+        <td class="amount">{rupiah(price)}</td>
+        <td class="amount">{quantity}</td>
+        <td class="amount">{rupiah(subtotal)}</td>
+      </tr>
+    ))}
+  </Table>
+);

@@ -75,7 +75,7 @@ Deno.test("console customer: shows payments, sums, refunds, invoices and subscri
   assert.deepEqual(recordsIn(byEmail!), ["INV-1", "Plan 1"]);
   assert.deepEqual(recordsIn(byPhone!), ["INV-2", "Plan 2"]);
 
-  const unknown = await staff.open("/console/customers/?email=nobody@shop.example");
+  const unknown = await staff.open("/console/customers/?email=without.payments@shop.example");
   assert.match(unknown.html, /There are no refunds.*There are no invoices.*no subscriptions/s);
   assert.equal((await staff.open("/console/customers/")).status, 200);
   const wrong = await staff.open("/console/customers/?phone=12");

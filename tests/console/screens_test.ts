@@ -134,7 +134,7 @@ browserTest("every page is accessible and fits on narrow and wide screens", asyn
       if (width < 400) {
         assert.deepEqual(await page.evaluate(brokenWords), [], `${path} at ${width} px`);
         assert.deepEqual(await page.evaluate(hiddenControls), [], `${path} at ${width} px`);
-        const covering = await page.evaluate(coveringTitles);
+        const covering = await page.evaluate(coveringLabels);
         assert.deepEqual(covering, [], `${path} at ${width} px in ${language}`);
         if (path === "payments" && language === "en") {
           assert.deepEqual(await page.evaluate(firstCard), PAYMENT_CARD);
@@ -160,8 +160,8 @@ const misalignedColumns = `[...document.querySelectorAll("main tbody td.amount")
 const cutTables = `[...document.querySelectorAll("main .table")].filter((each) =>
   each.scrollWidth > each.clientWidth + 1 && !each.closest(".folded"))
   .map((each) => each.ariaLabel + ": " + each.clientWidth + " of " + each.scrollWidth + " px")`;
-/** The titles in cards that reach into the value beside them. */
-const coveringTitles =
+/** The labels in cards that cover a part of their value. */
+const coveringLabels =
   `[...document.querySelectorAll("main .cards td[data-label]")].filter((cell) => {
   const { content, font, width, whiteSpace } = getComputedStyle(cell, "::before");
   if (content === "none") return false;
@@ -173,6 +173,7 @@ const coveringTitles =
   copy.remove();
   return covers;
 }).map((cell) => cell.dataset.label)`;
+
 /**
  * Words of letters that continue on the next line, also those of an email address. Ids and web
  * addresses may be broken.
