@@ -1,18 +1,11 @@
 /** The service of a run: the embedded default in a temporary folder, with keys of each role. */
 
-import { type Database, openDatabase } from "../../db/connection/database.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
-import {
-  CHECKED_RESOURCES,
-  type CheckedResource,
-  findContradictions,
-  listIdsAfter,
-} from "../../db/reports/invariants.ts";
 import type { Json } from "../../tests/support/gateway/sandbox.ts";
 import { preparedFolder, type ServiceProcess, startService } from "../../tests/support/service.ts";
 import { until } from "../../tests/support/until.ts";
-import { NIL } from "uuid";
+import { findAllContradictions } from "../contradictions.ts";
 import type { Memory } from "./report.ts";
 import type { Role } from "./requests.ts";
 import type { Sender } from "./send.ts";
@@ -33,10 +26,6 @@ export interface FuzzedService extends Sender, AsyncDisposable {
 const USERS: Partial<Record<Role, string>> = { user: "fuzz-buyer-one", other: "fuzz-buyer-two" };
 
 const NO_LIMIT = "1000000";
-
-/** How many records one statement checks, and how long it may take on a busy machine. */
-const BATCH = 1_000;
-const DEADLINE_MS = 60_000;
 
 /** A key that no service has. */
 const INVALID_KEY = `gk_${"x".repeat(43)}`;
@@ -80,7 +69,10 @@ export async function startFuzzedService(): Promise<FuzzedService> {
         Number(text.match(new RegExp(`^payment_gateway_memory_${kind}_bytes (\\S+)`, "m"))?.[1]);
       return { resident: bytes("resident"), heap: bytes("heap") };
     },
-    findContradictions: () => readContradictions(folder.path),
+    async findContradictions() {
+      const url = await findServer((await readLayout(folder.path))!);
+      return await findAllContradictions(url!);
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
@@ -123,32 +115,4 @@ function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) 
       else errors.set(event, { count: 1, first: line });
     }
   };
-}
-
-async function readContradictions(dataDir: string): Promise<string[]> {
-  const url = await findServer((await readLayout(dataDir))!);
-  const database = openDatabase({ url: url!, poolSize: 1, deadlineMs: DEADLINE_MS });
-  try {
-    const found = await Promise.all(
-      CHECKED_RESOURCES.map((resource) => checkAll(database, resource)),
-    );
-    return found.flat();
-  } finally {
-    await database.close();
-  }
-}
-
-/** Checks all records of a kind, in batches, because a long run creates many. */
-async function checkAll(database: Database, resource: CheckedResource): Promise<string[]> {
-  const found: string[] = [];
-  let ids: string[] = [];
-  do {
-    const after = ids.at(-1) ?? NIL;
-    ids = await database.query((sql) => listIdsAfter(sql, resource, after, BATCH));
-    const contradictions = await database.query(
-      (sql) => findContradictions(sql, resource, ids, new Date(0)),
-    );
-    found.push(...contradictions.map((each) => `${resource} ${JSON.stringify(each)}`));
-  } while (ids.length === BATCH);
-  return found;
 }

@@ -17,6 +17,7 @@ export interface ShiftedService extends ServiceProcess {
 export async function startShifted(
   shiftsMs: number[],
   settings: Record<string, string>,
+  onLog?: (text: string) => void,
 ): Promise<ShiftedService> {
   const folder = await Deno.makeTempDir();
   const preload = join(folder, "shift_clock.js");
@@ -25,6 +26,7 @@ export async function startShifted(
   const service = await startService({
     command: [Deno.execPath(), "run", "--no-prompt", "--preload", preload, ...flags, "main.ts"],
     settings,
+    onLog,
   });
   return {
     ...service,

@@ -1,0 +1,133 @@
+/**
+ * What a run has recorded: the calls of the merchant with their answers, the acts of the customers,
+ * and what the service, the gateway and the webhooks say at the end. It is plain data, so that
+ * tests can falsify a copy of it. Amounts are rupiah, times are milliseconds of one clock.
+ */
+
+export type CallName = "charge" | "refund" | "capture" | "cancel" | "read";
+
+/** A payment as an answer shows it. */
+export interface PaymentState {
+  id: string;
+  orderId: string;
+  transactionId: string | null;
+  status: string;
+  grossAmount: number;
+  capturedAmount: number | null;
+  refundedAmount: number;
+}
+
+/** A refund as an answer shows it. */
+export interface RefundState {
+  id: string;
+  key: string;
+  amount: number;
+  status: string;
+}
+
+/** One response to one attempt of a call. */
+export interface Answer {
+  at: number;
+  /** The HTTP status; 0: the connection broke, or no response came in time. */
+  status: number;
+  /** The `code` of a problem document; null in a success. */
+  code: string | null;
+  payment: PaymentState | null;
+  refund: RefundState | null;
+}
+
+/**
+ * - `done`: the service said that it is done.
+ * - `refused`: the service said that nothing happened.
+ * - `unknown`: the merchant gave up before it knew.
+ */
+export type Outcome = "done" | "refused" | "unknown";
+
+/** A call that the merchant repeated, with one idempotency key, until it knew the outcome. */
+export interface Call {
+  orderId: string;
+  name: CallName;
+  /** The idempotency key; null: a read. */
+  key: string | null;
+  /** The requested amount; null: the whole amount, or a call without one. */
+  amount: number | null;
+  /** When the first attempt was sent. */
+  startedAt: number;
+  /** When the outcome was known; null: the merchant gave up. */
+  endedAt: number | null;
+  outcome: Outcome;
+  /** Of all attempts, in order; also of attempts after the outcome was known. */
+  answers: Answer[];
+}
+
+/** What the customer or the bank did at the gateway, which let it happen. */
+export interface Act {
+  orderId: string;
+  name: "pay" | "deny";
+  startedAt: number;
+}
+
+/** How the gateway decides about a charge at once. */
+export type Method = "paid_later" | "paid_at_once" | "held" | "denied";
+
+export interface Order {
+  orderId: string;
+  method: Method;
+  amount: number;
+}
+
+/** A transaction in the gateway's books. */
+export interface Transaction {
+  id: string;
+  orderId: string;
+  /** The id of the service's payment that the charge named. */
+  paymentId: string | null;
+  status: string;
+  amount: number;
+  refunds: { key: string; amount: number }[];
+}
+
+/** A payment of the service at the end, with its refunds. */
+export interface FinalPayment extends PaymentState {
+  refunds: RefundState[];
+}
+
+/** An event of the service's list, oldest first. */
+export interface ListedEvent {
+  id: string;
+  name: string;
+  paymentId: string;
+  sequence: number;
+  status: string;
+}
+
+/** A webhook that was received; repeated deliveries have the same event. */
+export interface Delivery {
+  eventId: string;
+  paymentId: string;
+  sequence: number;
+}
+
+export interface History {
+  orders: Order[];
+  calls: Call[];
+  acts: Act[];
+  /** The books of the gateway at the end. */
+  transactions: Transaction[];
+  payments: FinalPayment[];
+  events: ListedEvent[];
+  deliveries: Delivery[];
+}
+
+/** Something that must not be. */
+export interface Difference {
+  rule: string;
+  /** Null: it concerns no order of the run. */
+  orderId: string | null;
+  text: string;
+}
+
+/** The answer that ended the call; null: there is none. */
+export function lastAnswer({ answers, endedAt }: Call): Answer | null {
+  return answers.find(({ at }) => at === endedAt) ?? null;
+}

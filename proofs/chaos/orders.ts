@@ -1,0 +1,174 @@
+/** The lives of orders: what the merchant and the customer do, chosen at random. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { Random } from "../../sandbox/engine/random.ts";
+import { ACCEPTED_CARD, type Json, type TestSandbox } from "../../tests/support/gateway/sandbox.ts";
+import type { Act, Call, Method, Order } from "./history.ts";
+import type { Merchant } from "./merchant.ts";
+
+export interface Shop {
+  merchant: Merchant;
+  sandbox: TestSandbox;
+  random: Random;
+  onOrder(order: Order): void;
+  onAct(act: Act): void;
+}
+
+const DENIED_CARD = "4911111111111113";
+
+const CARD = { payment_type: "credit_card", authentication: false };
+
+interface Way {
+  method: Method;
+  charge: Json;
+  card?: string;
+  live(shop: Shop, order: Order, charge: Call): Promise<void>;
+}
+
+/** All ways have the same chance. */
+const WAYS: Way[] = [
+  { method: "paid_later", charge: { payment_type: "gopay" }, live: payAndRefund },
+  { method: "paid_later", charge: { payment_type: "qris" }, live: payAndRefund },
+  {
+    method: "paid_later",
+    charge: { payment_type: "bank_transfer", bank: "bca" },
+    live: payOrCancel,
+  },
+  {
+    method: "paid_later",
+    charge: { payment_type: "cstore", store: "alfamart" },
+    live: payOrCancel,
+  },
+  { method: "paid_later", charge: { payment_type: "gopay" }, live: denyPayment },
+  { method: "paid_at_once", charge: CARD, live: readOnly },
+  { method: "held", charge: { ...CARD, authorize: true }, live: captureOrCancel },
+  { method: "denied", charge: CARD, card: DENIED_CARD, live: readOnly },
+];
+
+/** In so many of a hundred orders, the merchant's process crashes during the charge or a refund. */
+const CRASHES = 3;
+
+const REPEATS = 20;
+
+/** Places one order, and does everything with it. */
+export async function placeOrder(shop: Shop, number: number): Promise<void> {
+  const { merchant, sandbox, random } = shop;
+  const way = WAYS[random.below(WAYS.length)]!;
+  const order: Order = {
+    orderId: `chaos-${number}-${random.hex(8)}`,
+    method: way.method,
+    amount: 10_000 + random.below(90_000),
+  };
+  shop.onOrder(order);
+  const card = way.charge === CARD || way.charge.authorize
+    ? { token_id: await sandbox.token(way.card ?? ACCEPTED_CARD) }
+    : {};
+  const { orderId, amount } = order;
+  const body = { ...way.charge, ...card, order_id: orderId, gross_amount: amount };
+  const charging = merchant.call({
+    orderId,
+    name: "charge",
+    path: "/charge/",
+    body,
+    ...habits(random),
+  });
+  // Some customers pay before the merchant has an answer, which may be lost.
+  const isEarly = way.live === payAndRefund && random.below(100) < 20;
+  const [charge] = await Promise.all([charging, isEarly && payEarly(shop, order, charging)]);
+  if (charge.outcome === "done") await way.live(shop, order, charge);
+}
+
+function habits(random: Random): { givesUp: boolean; repeats: boolean } {
+  return { givesUp: random.below(100) < CRASHES, repeats: random.below(100) < REPEATS };
+}
+
+async function payEarly(shop: Shop, order: Order, charging: Promise<Call>): Promise<void> {
+  let isAnswered = false;
+  charging.then(() => isAnswered = true);
+  while (!isAnswered && !await act(shop, order, "pay")) await delay(20);
+}
+
+/** Returns whether the gateway let it happen. */
+async function act({ sandbox, onAct }: Shop, { orderId }: Order, name: Act["name"]) {
+  const startedAt = performance.now();
+  const { http } = await sandbox.call("POST", `/_sandbox/transactions/${orderId}/${name}`);
+  if (http === 200) onAct({ orderId, name, startedAt });
+  return http === 200;
+}
+
+function idOf({ answers }: Call): string {
+  return answers.find(({ payment }) => payment)!.payment!.id;
+}
+
+async function read({ merchant, random }: Shop, { orderId }: Order, charge: Call): Promise<void> {
+  const path = `/payments/${idOf(charge)}/`;
+  // `check_status` asks the gateway, and so learns what no notification has said.
+  const check = random.below(100) < 30 ? "check_status/" : "";
+  await merchant.call({ orderId, name: "read", path: path + check });
+}
+
+async function readOnly(shop: Shop, order: Order, charge: Call): Promise<void> {
+  await read(shop, order, charge);
+}
+
+async function denyPayment(shop: Shop, order: Order, charge: Call): Promise<void> {
+  await act(shop, order, "deny");
+  await read(shop, order, charge);
+}
+
+/** The customer pays while the merchant cancels, or one of them does. */
+async function payOrCancel(shop: Shop, order: Order, charge: Call): Promise<void> {
+  const choice = shop.random.below(3);
+  await Promise.all([
+    choice !== 0 && act(shop, order, "pay"),
+    choice !== 1 && send(shop, order, charge, "cancel"),
+    read(shop, order, charge),
+  ]);
+  await read(shop, order, charge);
+}
+
+/** The merchant captures a part or all of a held amount, cancels it, or tries both at once. */
+async function captureOrCancel(shop: Shop, order: Order, charge: Call): Promise<void> {
+  const { random } = shop;
+  const choice = random.below(4);
+  const part = random.below(2) ? 1 + random.below(order.amount) : undefined;
+  await Promise.all([
+    choice !== 0 && send(shop, order, charge, "capture", part),
+    choice < 2 && send(shop, order, charge, "cancel"),
+    read(shop, order, charge),
+  ]);
+  await read(shop, order, charge);
+}
+
+/** Two refunds at the same time; together they can be more than what was paid. */
+async function payAndRefund(shop: Shop, order: Order, charge: Call): Promise<void> {
+  const { random } = shop;
+  await act(shop, order, "pay");
+  await read(shop, order, charge);
+  if (random.below(4) === 0) return;
+  const part = () => 1 + random.below(order.amount);
+  const isWhole = random.below(3) === 0;
+  await Promise.all([
+    send(shop, order, charge, "refund", isWhole ? undefined : part()),
+    random.below(2) && send(shop, order, charge, "refund", part()),
+    read(shop, order, charge),
+  ]);
+  await read(shop, order, charge);
+}
+
+async function send(
+  { merchant, random }: Shop,
+  { orderId }: Order,
+  charge: Call,
+  name: "refund" | "capture" | "cancel",
+  amount?: number,
+): Promise<void> {
+  await merchant.call({
+    orderId,
+    name,
+    path: `/payments/${idOf(charge)}/${name}/`,
+    body: amount === undefined ? {} : { amount },
+    amount,
+    ...habits(random),
+  });
+}
