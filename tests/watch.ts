@@ -4,7 +4,7 @@ export interface Watched {
   success: boolean;
   /** What the process printed on both of its outputs. */
   output: string;
-  /** Whether the process was ended because it printed nothing for too long. */
+  /** Whether the process was ended because it printed nothing for too long, and did nothing. */
   isHung: boolean;
 }
 
@@ -12,35 +12,57 @@ export interface Watched {
 const REST_MS = 5_000;
 
 /**
- * Waits until a process with piped outputs has ended. If it prints nothing for `silenceMs`, it is
- * ended; the output then ends with the name of the test that was running and a list of processes.
+ * A silent process that uses more processor time than this in the second half of the silence is
+ * slow, because the machine is busy, and does not hang: waiting for a promise costs far less.
+ */
+const BUSY_SHARE = 0.02;
+
+/**
+ * Waits until a process with piped outputs has ended. If it prints nothing for `silenceMs` and uses
+ * hardly any processor time, it is ended; the output then ends with the name of the test that was
+ * running and a list of processes.
  */
 export async function watchProcess(
   process: Deno.ChildProcess,
   silenceMs: number,
+  readUsedSeconds = () => readProcessorSeconds(process.pid),
 ): Promise<Watched> {
   const chunks: string[] = [];
   const stop = new AbortController();
   let hung = "";
-  let lastOutputAt = performance.now();
+  let lastSignAt = performance.now();
+  /** Of the process, when half of the silence had passed. */
+  let usedAtHalf: number | null = null;
 
   async function read(stream: ReadableStream<Uint8Array>) {
     const texts = stream.pipeThrough(new TextDecoderStream(), { signal: stop.signal });
     for await (const text of texts) {
       chunks.push(text);
-      lastOutputAt = performance.now();
+      noteSign();
     }
   }
 
+  function noteSign() {
+    lastSignAt = performance.now();
+    usedAtHalf = null;
+  }
+
   async function endIfSilent() {
-    if (performance.now() - lastOutputAt < silenceMs || hung !== "") return;
+    const silentMs = performance.now() - lastSignAt;
+    if (silentMs < silenceMs / 2 || hung !== "") return;
+    usedAtHalf ??= await readUsedSeconds();
+    if (silentMs < silenceMs) return;
+    const used = await readUsedSeconds() - usedAtHalf;
+    if (used > BUSY_SHARE * silenceMs / 2_000) return noteSign();
+    // The check before may have taken longer than the pause between two checks.
+    if (hung !== "") return;
     hung = `\n*** No output for ${silenceMs / 1000} s. The process was ended.\n`;
     hung += await listProcesses();
     process.kill("SIGKILL");
   }
 
   const reading = Promise.allSettled([read(process.stdout), read(process.stderr)]);
-  const watching = setInterval(endIfSilent, Math.min(1000, silenceMs));
+  const watching = setInterval(endIfSilent, Math.min(1000, silenceMs / 4));
   const { success } = await process.status;
   clearInterval(watching);
   const rest = setTimeout(() => stop.abort(), REST_MS);
@@ -49,14 +71,20 @@ export async function watchProcess(
   return { success, output: chunks.join("") + hung, isHung: hung !== "" };
 }
 
+/** The processor time that the process has used; 0 if `ps` is not installed. */
+async function readProcessorSeconds(pid: number): Promise<number> {
+  return Number(await runPs(["-o", "cputimes=", "-p", `${pid}`]));
+}
+
 /** Shows what the process may be waiting for, such as a service that does not stop. */
 async function listProcesses(): Promise<string> {
+  return await runPs(["-eo", "pid,ppid,etime,stat,wchan:20,args", "--forest"]);
+}
+
+async function runPs(args: string[]): Promise<string> {
   try {
-    const command = new Deno.Command("ps", {
-      args: ["-eo", "pid,ppid,etime,stat,wchan:20,args", "--forest"],
-      stdin: "null",
-    });
-    return new TextDecoder().decode((await command.output()).stdout);
+    const { stdout } = await new Deno.Command("ps", { args, stdin: "null" }).output();
+    return new TextDecoder().decode(stdout);
   } catch {
     return "";
   }

@@ -29,6 +29,18 @@ Deno.test("watchProcess: ends a process that prints nothing and lists the proces
   assert.match(watched.output, /sleep 3600/);
 });
 
+Deno.test("watchProcess: waits for a process that prints nothing because it is slow", async () => {
+  const process = startScript("kill -STOP $$; echo end");
+  let seconds = 0;
+  const watched = await watchProcess(process, 10, () => {
+    seconds += 10;
+    // It is silent several times as long as a process that hangs, and then goes on.
+    if (seconds === 50) process.kill("SIGCONT");
+    return Promise.resolve(seconds);
+  });
+  assert.deepEqual(watched, { success: true, output: "end\n", isHung: false });
+});
+
 Deno.test("watchProcess: does not wait for a child that keeps the outputs open", async () => {
   const process = startScript("sleep 3600 & echo $!");
   const watched = await watchProcess(process, 60_000);
