@@ -4,14 +4,19 @@ import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { requireStaff } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
+import {
+  type GatewayResponse,
+  isDenied,
+  isEarlierCallInProgress,
+  type Transaction,
+} from "../gateway/responses.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";
 import type { KeyChange } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { applyReport } from "./apply_report.ts";
-import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
+import { checkForAction, requireTransaction, tryRequestStatus } from "./check_at_gateway.ts";
 import {
   amountTooHigh,
   changePayment,
@@ -92,9 +97,10 @@ function actionWith(
     call: (payment) => callGateway(service.gateway, payment, action),
     isWrongState: ({ statusCode }) => statusCode === "412",
     async denial(payment, answer, key) {
-      const isCaptureDenied = action.name === "capture" && isDenied(answer) &&
-        matchesPayment(payment, answer.body);
-      return isCaptureDenied ? await captureDenied(service, payment, answer, key) : null;
+      if (action.name !== "capture") return null;
+      return isDenied(answer) && matchesPayment(payment, answer.body)
+        ? await captureDenied(service, payment, answer, key)
+        : await otherCapture(service, payment, answer, action);
     },
     confirms: ({ body }, payment) =>
       matchesPayment(payment, body) && confirms(body, action, payment),
@@ -234,4 +240,34 @@ async function captureDenied(
     detail: body.status_message ?? undefined,
     members: { payment: viewPayment(payment) },
   });
+}
+
+/**
+ * All captures of a payment have the same key at the gateway, so that it makes only one of them. If
+ * two callers capture different amounts at the same moment, the second call gets the response to
+ * the first one, or a response that the first one is still running. Returns the error of a capture
+ * that can no longer be made, because another amount was captured. Null: that is not certain.
+ */
+async function otherCapture(
+  service: Service,
+  known: GatewayPayment,
+  answer: GatewayResponse<Transaction>,
+  action: CaptureInput,
+): Promise<ServiceError | null> {
+  const isRunning = isEarlierCallInProgress(answer);
+  const captured = isRunning ? await tryRequestStatus(service, known) : answer.body;
+  if (!captured || !isCaptured(known, captured)) return null;
+  const amount = parseMoney(captured.gross_amount);
+  if (amount === null || amount === captureAmount(action, known)) return null;
+  const { payment } = await applyReport(service, known, {
+    answer: captured,
+    source: "capture",
+    askedAtVersion: isRunning ? known.version : null,
+  });
+  return invalidState(payment, "Another request has captured another amount of this payment.");
+}
+
+function isCaptured(payment: GatewayPayment, transaction: Transaction): boolean {
+  const { transaction_status: status } = transaction;
+  return matchesPayment(payment, transaction) && (status === "capture" || status === "settlement");
 }

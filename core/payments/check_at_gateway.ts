@@ -3,7 +3,12 @@
 import type { GatewayNotification } from "../../db/payments/notifications.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type GatewayOutcome, isTransactionNotFound, unusableResponse } from "../gateway/errors.ts";
+import {
+  GatewayError,
+  type GatewayOutcome,
+  isTransactionNotFound,
+  unusableResponse,
+} from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
@@ -13,7 +18,7 @@ import type { Service } from "../service.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
 import { type Evidence, matchTransaction } from "./match_transaction.ts";
 import { notAtGatewayYet, paymentKind, problems } from "./payment_record.ts";
-import { callOptions, isAboutPayment } from "./transaction.ts";
+import { callOptions, isAboutPayment, matchesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
@@ -60,6 +65,20 @@ async function requestStatus(
   }
   const found = await findByOrder(service, payment);
   return found.type === "ours" ? found.answer : null;
+}
+
+/** The transaction as the gateway has it; null: the gateway gave no usable response. */
+export async function tryRequestStatus(
+  { gateway }: Service,
+  payment: GatewayPayment,
+): Promise<Transaction | null> {
+  try {
+    const { body } = await gateway.getStatus(payment.transaction_id!, callOptions(payment));
+    return matchesPayment(payment, body) ? body : null;
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
 }
 
 async function getById(

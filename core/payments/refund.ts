@@ -29,7 +29,7 @@ import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { applyReport, type Source } from "./apply_report.ts";
-import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
+import { checkForAction, requireTransaction, tryRequestStatus } from "./check_at_gateway.ts";
 import {
   isUnansweredRefund,
   PENDING_AT_BANK,
@@ -316,20 +316,6 @@ async function applyRefund(
     followUp: isListed ? undefined : checkPaymentJob(payment, now),
   });
   return viewRefunded(refunded, request);
-}
-
-/** Null: the gateway gave no usable response. */
-async function tryRequestStatus(
-  { gateway }: Service,
-  payment: GatewayPayment,
-): Promise<Transaction | null> {
-  try {
-    const { body } = await gateway.getStatus(payment.transaction_id!, callOptions(payment));
-    return matchesPayment(payment, body) ? body : null;
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
 }
 
 /** Returns the refund if an attempt made it after all; otherwise throws. */
