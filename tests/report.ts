@@ -1,6 +1,7 @@
 /** The results of test files: read from the report of a process, and shown to a person. */
 
 import { relative } from "node:path";
+import { createProgressLine, minutesLeft } from "./support/progress_line.ts";
 
 export interface Counts {
   passed: number;
@@ -87,9 +88,6 @@ export interface ProgressOptions {
   options?: string[];
 }
 
-/** How often a program that reads the output, which cannot rewrite a line, gets a new one. */
-const LINE_INTERVAL_MS = 30_000;
-
 /** The Debian packages of the programs that tests need. */
 const PACKAGES: Record<string, string> = {
   chromium: "chromium chromium-headless-shell",
@@ -113,7 +111,7 @@ const PACKAGES: Record<string, string> = {
 export function createProgress(options: ProgressOptions): Progress {
   const { total, isTerminal, print, now } = options;
   const startedAt = now();
-  let shownAt = startedAt;
+  const progressLine = createProgressLine({ isTerminal, print, now });
   const results: Result[] = [];
   const skipped = new Map<string, string>();
 
@@ -121,17 +119,12 @@ export function createProgress(options: ProgressOptions): Progress {
 
   function line(): string {
     const done = Math.min(results.length, total);
-    const left = (now() - startedAt) / done * (total - done);
-    const minutes = Math.max(1, Math.round(left / 60_000));
+    const minutes = minutesLeft(now() - startedAt, done, total);
     return `${done} of ${total} files, ${failedFiles().length} failed, about ${minutes} min left`;
   }
 
   function showLine() {
-    if (results.length === 0 || results.length >= total) return;
-    if (isTerminal) return print(`\r\x1b[2K${line()}`);
-    if (now() - shownAt < LINE_INTERVAL_MS) return;
-    shownAt = now();
-    print(line() + "\n");
+    if (results.length > 0 && results.length < total) progressLine.show(line());
   }
 
   return {
@@ -139,7 +132,7 @@ export function createProgress(options: ProgressOptions): Progress {
       results.push(...files);
       const failed = files.filter(({ counts }) => counts.failed > 0);
       if (failed.length > 0) {
-        if (isTerminal) print("\r\x1b[2K");
+        progressLine.clear();
         print(output + "\n");
         for (const { path, seconds } of failed) {
           const command = ["deno task test", ...options.options ?? [], path].join(" ");
@@ -152,7 +145,7 @@ export function createProgress(options: ProgressOptions): Progress {
       showLine();
     },
     end() {
-      if (isTerminal) print("\r\x1b[2K");
+      progressLine.clear();
       for (const { path } of failedFiles()) print(`failed: ${path}\n`);
       const sum = (name: keyof Counts) =>
         results.reduce((total, { counts }) => total + counts[name], 0);

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { Random } from "../../sandbox/engine/random.ts";
 import { DEFAULT_KEYS } from "../../sandbox/sandbox.ts";
 import { call, type Json } from "../../tests/support/gateway/sandbox.ts";
-import type { OutsideValues } from "./requests.ts";
+import { type OutsideValues, SERVER_KEY } from "./requests.ts";
 import { chance, pick } from "./values.ts";
 
 /** Accepted, accepted after 3-D Secure, challenged twice, denied. */
@@ -93,7 +93,10 @@ async function fetchToken(sandbox: string, number: string): Promise<string> {
 async function chargeElsewhere(sandbox: string, receiver: string): Promise<string> {
   const transaction_details = { order_id: randomUUID(), gross_amount: 150_000 };
   const charge = { payment_type: "gopay", transaction_details };
-  const elsewhere = { "X-Override-Notification": receiver };
+  const elsewhere = {
+    "X-Override-Notification": receiver,
+    "Authorization": `Basic ${btoa(`${SERVER_KEY}:`)}`,
+  };
   const { body } = await call(sandbox, "POST", "/v2/charge", charge, elsewhere);
   await post(`${sandbox}/_sandbox/transactions/${body.transaction_id}/pay`);
   return `${body.order_id},${body.transaction_id},150000.00,,,2026-03-05 10:12:09`;

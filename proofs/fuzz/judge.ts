@@ -1,7 +1,6 @@
 /** Says what is wrong with the answer to a request. */
 
 import { checkResponse } from "../../tests/support/document/contract.ts";
-import { DEFAULT_KEYS } from "../../sandbox/sandbox.ts";
 import type { Pool } from "./pool.ts";
 import { type FuzzRequest, type Role, urlOf } from "./requests.ts";
 
@@ -30,7 +29,7 @@ export interface Finding {
 export interface JudgeSource {
   pool: Pick<Pool, "ownerOf">;
   userOf(role: Role): string | null;
-  /** All keys of the run; only the response that creates a key may contain one. */
+  /** All keys of the run, and the gateway's. */
   keys: readonly string[];
 }
 
@@ -119,7 +118,7 @@ function judgeSecrets({ keys }: JudgeSource, request: FuzzRequest, { text }: Ans
   const found = [
     !KEY_OPERATIONS.includes(id) ? text.match(API_KEY)?.[0] : undefined,
     !SECRET_OPERATIONS.includes(id) ? text.match(WEBHOOK_SECRET)?.[0] : undefined,
-    ...[...keys, DEFAULT_KEYS.server].filter((key) => text.includes(key)),
+    ...keys.filter((key) => text.includes(key)),
   ].filter((secret) => secret !== undefined && !sent.includes(secret));
   return found.slice(0, 1).map((secret) => ({
     kind: "security",

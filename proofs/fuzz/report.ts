@@ -2,6 +2,7 @@
 
 import { OPERATIONS } from "./document.ts";
 import type { Answer, Finding, FindingKind } from "./judge.ts";
+import type { Memory } from "./memory.ts";
 import type { FuzzRequest } from "./requests.ts";
 import { curlOf } from "./send.ts";
 
@@ -11,10 +12,10 @@ export interface FoundFinding extends Finding {
   request: FuzzRequest;
 }
 
-/** Of the process of the service, which includes the sandbox, in bytes. */
-export interface Memory {
-  resident: number;
-  heap: number;
+/** At the same moment. */
+export interface MemorySample {
+  service: Memory;
+  sandbox: Memory;
 }
 
 /** With these findings, the run has failed. */
@@ -37,12 +38,10 @@ export class Report {
   readonly #statuses = new Map<string, Map<number, number>>();
   readonly #findings = new Map<string, FoundFinding>();
   readonly #times: Float32Array;
-  readonly #memory: Memory[] = [];
+  readonly #memory: MemorySample[] = [];
   #slow: { ms: number; request: FuzzRequest; status: number }[] = [];
   /** Faults that no single request has caused, such as records that contradict each other. */
   readonly faults: string[] = [];
-  /** What may be a fault. */
-  readonly notes: string[] = [];
   requests = 0;
 
   constructor(requests: number, readonly seed: number) {
@@ -71,7 +70,7 @@ export class Report {
     return found;
   }
 
-  addMemory(memory: Memory): void {
+  addMemory(memory: MemorySample): void {
     this.#memory.push(memory);
   }
 
@@ -98,7 +97,6 @@ export class Report {
       "",
       ...this.findings().flatMap(describe),
       ...this.faults.map((fault) => `FAULT  ${fault}`),
-      ...this.notes.map((note) => `WARNING  ${note}`),
       ...never.map((id) => `WARNING  ${id} was never answered with success`),
       "",
       `${this.requests} requests in ${seconds.toFixed(0)} s, seed ${this.seed}`,
@@ -124,15 +122,23 @@ export class Report {
 
   #memoryText(): string {
     const third = Math.max(1, Math.floor(this.#memory.length / 3));
-    const describe = (samples: Memory[]) => {
-      const [resident, heap] = (["resident", "heap"] as const).map((kind) =>
-        Math.round(samples.reduce((sum, each) => sum + each[kind], 0) / samples.length / 1e6)
-      );
-      return `${resident} MB, of which ${heap} MB JavaScript objects`;
-    };
-    return `Memory of the service and the sandbox:
-  first third  ${describe(this.#memory.slice(0, third))}
-  last third   ${describe(this.#memory.slice(-third))}`;
+    const thirds = [
+      this.#memory.slice(0, third),
+      this.#memory.slice(third, -third),
+      this.#memory.slice(-third),
+    ].filter((samples) => samples.length > 0);
+    const megabytes = (process: keyof MemorySample, kind: keyof Memory) =>
+      thirds.map((samples) => {
+        const sum = samples.reduce((total, each) => total + each[process][kind], 0);
+        return Math.round(sum / samples.length / 1e6);
+      }).join(", ");
+    return [
+      "Memory in the first, second and last third of the run, in MB, on average:",
+      ...(["service", "sandbox"] as const).map((process) =>
+        `  ${process}  ${megabytes(process, "used")} in use after garbage collections, ` +
+        `${megabytes(process, "resident")} resident`
+      ),
+    ].join("\n");
   }
 
   #totals(): string[] {

@@ -65,6 +65,9 @@ interface Draft extends ValueSource {
   user: string | null;
 }
 
+/** The gateway's key of the service; the default key of the sandbox is public. */
+export const SERVER_KEY = "SB-Mid-server-fuzz";
+
 const MAX_REPEATABLE = 50;
 
 /** More endpoints would multiply the deliveries of every event. */
@@ -364,7 +367,7 @@ function signNotification({ random, source, known }: Draft, value: Json): Json {
     transaction_id,
     ...gross_amount && { gross_amount },
     ...chance(random, 50) && { transaction_status: status },
-  });
+  }, SERVER_KEY);
 }
 
 /** A settlement report about payments of the service, with errors and unknown transactions. */

@@ -1,24 +1,39 @@
-/** The service of a run: the embedded default in a temporary folder, with keys of each role. */
+/**
+ * The service of a run, with keys of each role, its database in a temporary folder, and the sandbox
+ * as a separate process.
+ */
 
 import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
+import { generateApiKey } from "../../core/secrets/api_key.ts";
+import { DEFAULT_KEYS } from "../../sandbox/sandbox.ts";
+import { freePort } from "../../tests/support/free_port.ts";
 import type { Json } from "../../tests/support/gateway/sandbox.ts";
-import { preparedFolder, type ServiceProcess, startService } from "../../tests/support/service.ts";
+import {
+  mainCommand,
+  preparedFolder,
+  type ServiceProcess,
+  startService,
+} from "../../tests/support/service.ts";
 import { until } from "../../tests/support/until.ts";
 import { findAllContradictions } from "../contradictions.ts";
-import type { Memory } from "./report.ts";
-import type { Role } from "./requests.ts";
+import { INSPECT, openMemoryReader } from "./memory.ts";
+import type { MemorySample } from "./report.ts";
+import { type Role, SERVER_KEY } from "./requests.ts";
+import { startSandboxProcess } from "./sandbox.ts";
 import type { Sender } from "./send.ts";
 
 export interface FuzzedService extends Sender, AsyncDisposable {
   /** The URL of the sandbox. */
   sandbox: string;
+  /** The keys of the gateway, which no response may contain. */
+  gatewayKeys: readonly string[];
   userOf(role: Role): string | null;
   /** A URL that accepts webhooks. */
   receiver: string;
   /** By event, how many errors the service has logged, and the first of each. */
   loggedErrors: Map<string, { count: number; first: string }>;
-  readMemory(): Promise<Memory>;
+  readMemory(): Promise<MemorySample>;
   /** Descriptions of records that contradict what is always true. */
   findContradictions(): Promise<string[]>;
 }
@@ -34,17 +49,40 @@ export async function startFuzzedService(): Promise<FuzzedService> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await preparedFolder());
   const loggedErrors: FuzzedService["loggedErrors"] = new Map();
+  const port = freePort();
+  const sandbox = started.use(
+    await startSandboxProcess({
+      folder: folder.path,
+      notify: `http://127.0.0.1:${port}/notification/`,
+      onError: (line) => countError(loggedErrors, "sandbox_error", line),
+    }),
+  );
+  const settings = {
+    HOST: "127.0.0.1",
+    PORT: `${port}`,
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    DATA_DIR: folder.path,
+    GATEWAY_BASE_URL: sandbox.url,
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    GATEWAY_CLIENT_KEY: DEFAULT_KEYS.client,
+    BOOTSTRAP_STAFF_KEY: generateApiKey(),
+    WEBHOOK_ALLOW_PRIVATE: "true",
+    RATE_LIMIT_PER_SECOND: NO_LIMIT,
+    RATE_LIMIT_BURST: NO_LIMIT,
+    STREAMS_PER_CALLER: "1000",
+  };
+  const [deno, run, ...args] = await mainCommand(settings);
   const service = started.use(
     await startService({
-      settings: {
-        DATA_DIR: folder.path,
-        RATE_LIMIT_PER_SECOND: NO_LIMIT,
-        RATE_LIMIT_BURST: NO_LIMIT,
-        STREAMS_PER_CALLER: "1000",
-      },
+      settings,
+      command: [deno!, run!, INSPECT, ...args],
       onLog: createLogReader(loggedErrors),
     }),
   );
+  const memory = {
+    service: started.use(await openMemoryReader(service.output)),
+    sandbox: started.use(await openMemoryReader(sandbox.output)),
+  };
   const receiver = started.use(
     Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -54,21 +92,20 @@ export async function startFuzzedService(): Promise<FuzzedService> {
       },
     ),
   );
-  const keys = await createKeys(service);
+  const keys = await createKeys(service, settings.BOOTSTRAP_STAFF_KEY);
   const resources = started.move();
   return {
     url: service.url,
-    sandbox: service.sandbox,
+    sandbox: sandbox.url,
+    gatewayKeys: [SERVER_KEY],
     keys,
     receiver: `http://127.0.0.1:${receiver.addr.port}/webhooks`,
     userOf: (role) => USERS[role] ?? null,
     loggedErrors,
-    async readMemory() {
-      const { text } = await service.get("/metrics/", keys.staff!);
-      const bytes = (kind: string) =>
-        Number(text.match(new RegExp(`^payment_gateway_memory_${kind}_bytes (\\S+)`, "m"))?.[1]);
-      return { resident: bytes("resident"), heap: bytes("heap") };
-    },
+    readMemory: async () => ({
+      service: await memory.service.read(),
+      sandbox: await memory.sandbox.read(),
+    }),
     async findContradictions() {
       const url = await findServer((await readLayout(folder.path))!);
       return await findAllContradictions(url!);
@@ -77,8 +114,10 @@ export async function startFuzzedService(): Promise<FuzzedService> {
   };
 }
 
-async function createKeys(service: ServiceProcess): Promise<FuzzedService["keys"]> {
-  const { staff } = service.keys;
+async function createKeys(
+  service: ServiceProcess,
+  staff: string,
+): Promise<FuzzedService["keys"]> {
   const headers = { Authorization: `Bearer ${staff}`, "Content-Type": "application/json" };
   async function create(body: Json): Promise<Json> {
     const init = { method: "POST", headers, body: JSON.stringify(body) };
@@ -109,10 +148,13 @@ function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) 
     rest = lines.pop()!;
     for (const line of lines) {
       if (!line.includes('"level":"error"')) continue;
-      const event = line.match(/"event":"(\w+)"/)?.[1] ?? "unknown";
-      const known = errors.get(event);
-      if (known) known.count++;
-      else errors.set(event, { count: 1, first: line });
+      countError(errors, line.match(/"event":"(\w+)"/)?.[1] ?? "unknown", line);
     }
   };
+}
+
+function countError(errors: FuzzedService["loggedErrors"], event: string, line: string): void {
+  const known = errors.get(event);
+  if (known) known.count++;
+  else errors.set(event, { count: 1, first: line });
 }

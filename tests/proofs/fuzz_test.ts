@@ -14,6 +14,7 @@ import { curlOf } from "../../proofs/fuzz/send.ts";
 import { startFuzzedService } from "../../proofs/fuzz/service.ts";
 import { shorten } from "../../proofs/fuzz/shorten.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { runTask } from "../support/service.ts";
 
 const KEY = `gk_${"k".repeat(43)}`;
 const ID = "01a1f037-75cd-7464-b354-7cb7bc664f24";
@@ -225,6 +226,25 @@ Deno.test("fuzz report: fails because of an error, and names the operations with
   assert.match(report.text(1), /ERROR OF THE SERVICE {2}getPayment, 2 times/);
 });
 
+const MEMORY = { resident: 2e6, used: 1e6 };
+
+Deno.test("fuzz report: has the memory of service and sandbox in each third of the run", () => {
+  const report = new Report(1, 1);
+  for (const megabytes of [1, 1, 2, 4, 5, 7]) {
+    const service = { used: megabytes * 1e6, resident: 9e6 };
+    report.addMemory({ service, sandbox: { used: 3e6, resident: 8e6 } });
+  }
+  const text = report.text(1);
+  assert.match(
+    text,
+    /^ {2}service {2}1, 3, 6 in use after garbage collections, 9, 9, 9 resident$/m,
+  );
+  assert.match(
+    text,
+    /^ {2}sandbox {2}3, 3, 3 in use after garbage collections, 8, 8, 8 resident$/m,
+  );
+});
+
 Deno.test("fuzz: reports a service that is not ready, contradictions and logged errors", async () => {
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using sandbox = Deno.serve(options, () => Response.json({}));
@@ -242,13 +262,11 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     url: `http://127.0.0.1:${readiness.addr.port}`,
     sandbox: `http://127.0.0.1:${sandbox.addr.port}`,
     receiver: "http://127.0.0.1:9/",
+    gatewayKeys: [],
     keys,
     userOf,
-    loggedErrors: new Map([
-      ["internal_error", { count: 2, first: "{}" }],
-      ["gateway_error", { count: 1, first: "{}" }],
-    ]),
-    readMemory: () => Promise.resolve({ resident: 1e6, heap: 1e6 }),
+    loggedErrors: new Map([["internal_error", { count: 2, first: "{}" }]]),
+    readMemory: () => Promise.resolve({ service: MEMORY, sandbox: MEMORY }),
     findContradictions: () => Promise.resolve(["payment 1 items_add_up"]),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }, { requests: 3, seed: 1 });
@@ -257,13 +275,25 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     "payment 1 items_add_up",
     "The service has logged internal_error 2 times: {}",
   ]);
-  assert.deepEqual(report.notes, ["The service has logged gateway_error 1 times: {}"]);
   assert.equal(report.hasFailed(), true);
 });
 
-Deno.test("fuzz: a small run finds nothing", async () => {
+Deno.test("fuzz: a small run finds nothing, and measures the memory of service and sandbox", async () => {
   await using service = await startFuzzedService();
   const report = await fuzz(service, { requests: 600, seed: 1 });
   assert.equal(report.requests, 600);
   assert.equal(report.hasFailed(), false, report.text(0));
+  const { service: ofService, sandbox: ofSandbox } = await service.readMemory();
+  for (const { used, resident } of [ofService, ofSandbox]) {
+    assert.ok(used > 1e6 && resident > used, `${used} ${resident}`);
+  }
+  assert.notDeepEqual(ofService, ofSandbox);
+});
+
+Deno.test("fuzz: a wrong option ends with exit code 2 and names the option", async () => {
+  for (const args of [["--requests=x"], ["--requests", "-1"], ["--sed", "1"]]) {
+    const { code, stderr } = await runTask(["fuzz", ...args], {});
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, new RegExp(args[0]!.split("=")[0]!));
+  }
 });
