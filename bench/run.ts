@@ -12,6 +12,7 @@ const BENCHMARKS = [
   "search",
   "console",
   "stats",
+  "invariants",
   "reconciliation",
   "hostile_reports",
   "exports",

@@ -397,6 +397,9 @@ function buildChange(
   if (isApplied || isDue || (checkAt === null) !== (current.check_at === null)) {
     set.check_at = checkAt;
   }
+  // An accepted refund is stored even if the report's state is not applied.
+  const refunded = set.refunded_amount ?? current.refunded_amount;
+  const target = isApplied ? to : { ...to, ...knownState(current), refunded };
   const isEmpty = Object.keys(set).length === 0 && refunds.changed.length === 0;
   if (isEmpty && !report.key && !report.followUp) return null;
   return {
@@ -406,10 +409,10 @@ function buildChange(
     key: report.key,
     notification: report.notification &&
       withResult(report.notification, { ...current, ...set }, step),
-    ...isApplied && {
+    ...(isApplied || refunded > current.refunded_amount) && {
       transition: {
-        to: { status: to.status, fraud: to.fraud },
-        events: states.eventsOf(knownState(current), to, current.paid_at !== null),
+        to: { status: target.status, fraud: target.fraud },
+        events: states.eventsOf(knownState(current), target, current.paid_at !== null),
         source: report.source,
       },
     },

@@ -4,6 +4,7 @@ import { type Database, poolUse } from "../../db/connection/database.ts";
 import { ATTENTION_CAUSES } from "../events/attention.ts";
 import type { Service } from "../service.ts";
 import type { ClockState } from "../time/clock_check.ts";
+import type { InvariantsRun } from "../tasks/check_invariants.ts";
 import { renderRegistry } from "../telemetry/instruments.ts";
 import type { Load } from "./load.ts";
 import {
@@ -133,10 +134,20 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
     ["missingDetected", workload.missingNotifications.areMissing ? 1 : 0, {}],
     ["expectedNotifications", workload.missingNotifications.paid, {}],
     ["missingNotifications", workload.missingNotifications.missing, {}],
+    ...observeInvariants(cronRuns),
     ...ATTENTION_CAUSES.map((cause): Observation => [
       "attention",
       workload.attention.some((each) => each.cause === cause) ? 1 : 0,
       { cause },
     ]),
   ];
+}
+
+/** Nothing while the task runs, or if its last run failed. */
+function observeInvariants(cronRuns: Workload["cronRuns"]): Observation[] {
+  const run = cronRuns.find(({ task }) => task === "check_invariants");
+  const result = run?.result as Partial<InvariantsRun> | undefined;
+  if (!result) return [];
+  // An instance of an earlier version does not measure the walks.
+  return [["uncheckedChange", result.lag_seconds ?? 0, {}], ["walk", result.walk_seconds ?? 0, {}]];
 }

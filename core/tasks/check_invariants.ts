@@ -34,6 +34,11 @@ export interface InvariantsRun {
   contradictions: number;
   /** The age of the oldest change whose record is not checked yet. */
   lag_seconds: number;
+  /**
+   * How long the slowest check of all records of a kind, or of all statistics, takes: the last one,
+   * or the running one if it takes longer already.
+   */
+  walk_seconds: number;
 }
 
 type CheckService = Pick<Service, "database" | "clock" | "keep">;
@@ -46,6 +51,8 @@ interface Check {
   batch: number;
   /** The events of records that were created later are all stored. */
   eventsSince: Date;
+  /** Changes until then are visible, if they are not in the history. */
+  visibleTo: Date;
 }
 
 /** Each step is a few short statements. What it has checked is stored before it ends. */
@@ -61,13 +68,14 @@ export async function checkInvariants(
 ): Promise<InvariantsRun> {
   const deadline = performance.now() + budgetMs;
   const { database, clock, keep } = service;
-  const run: InvariantsRun = { checked: 0, contradictions: 0, lag_seconds: 0 };
+  const run = { checked: 0, contradictions: 0, lag_seconds: 0, walk_seconds: 0 };
+  const visibleTo = new Date(clock() - VISIBLE_AFTER_MS);
   const keptSince = new Date(clock() - keep.events * DAY_MS + PRUNE_MARGIN_MS);
   const eventsSince = await database.query(
     (sql) => db.findEventsSince(sql, keptSince, new Date(clock())),
     "find oldest event",
   );
-  const check: Check = { service, run, found: new Set(), batch, eventsSince };
+  const check: Check = { service, run, found: new Set(), batch, eventsSince, visibleTo };
   const checks = [
     checkHistory(check),
     checkUpdated(check),
@@ -83,8 +91,12 @@ export async function checkInvariants(
     const { done } = await steps.next();
     if (!done) waiting.push(steps);
   } while (waiting.length > 0 && performance.now() < deadline);
-  const oldest = await database.query(db.findOldestUnchecked, "find oldest change");
-  run.lag_seconds = oldest ? Math.max(0, Math.round((clock() - oldest.getTime()) / 1_000)) : 0;
+  const oldest = await database.query(
+    (sql) => db.findOldestUnchecked(sql, visibleTo),
+    "find oldest change",
+  );
+  run.lag_seconds = oldest ? secondsSince(check, oldest) : 0;
+  run.walk_seconds = await measureWalks(check);
   return run;
 }
 
@@ -130,10 +142,9 @@ async function* checkHistory(check: Check): Steps {
  * that.
  */
 async function* checkUpdated(check: Check): Steps {
-  const { database, clock } = check.service;
-  const name = "updated";
-  const visibleTo = new Date(clock() - VISIBLE_AFTER_MS);
-  let after = await findCursor(check, name) ?? visibleTo.toISOString();
+  const { database } = check.service;
+  const { visibleTo } = check;
+  let after = await findCursor(check, db.UPDATED) ?? visibleTo.toISOString();
   let changes: db.Change[];
   do {
     changes = await database.query(
@@ -143,7 +154,7 @@ async function* checkUpdated(check: Check): Steps {
     await checkRecords(check, changes);
     after = changes.at(-1)?.updated_at ?? visibleTo.toISOString();
     const isVisible = new Date(after) < visibleTo;
-    await storeCursor(check, name, isVisible ? after : visibleTo.toISOString());
+    await storeCursor(check, db.UPDATED, isVisible ? after : visibleTo.toISOString());
     yield;
   } while (changes.length >= check.batch);
 }
@@ -152,6 +163,7 @@ async function* checkUpdated(check: Check): Steps {
 async function* walkRecords(check: Check, resource: db.CheckedResource): Steps {
   const { database } = check.service;
   let after = await findCursor(check, resource);
+  if (after === null) await beginWalk(check, resource);
   let left = await database.query((sql) => db.estimateRecords(sql, resource), "count records") /
     RUNS_PER_WALK;
   do {
@@ -163,6 +175,7 @@ async function* walkRecords(check: Check, resource: db.CheckedResource): Steps {
     after = ids.length < check.batch ? null : ids.at(-1)!;
     left -= ids.length;
     await storeCursor(check, resource, after);
+    if (after === null) await endWalk(check, resource);
     yield;
   } while (after !== null && left > 0);
 }
@@ -179,13 +192,49 @@ async function* walkStatistics(check: Check): Steps {
   const end = startOfJakartaDay(clock());
   let left = (end - first) / HOUR_MS / RUNS_PER_WALK;
   const cursor = await findCursor(check, db.STATISTICS);
+  if (cursor === null) await beginWalk(check, db.STATISTICS);
   let hour = cursor === null ? first : Number(cursor) + HOUR_MS;
   for (; hour < end && left > 0; hour += HOUR_MS, left--) {
     await checkHour(check, new Date(hour));
     await storeCursor(check, db.STATISTICS, String(hour));
     yield;
   }
-  if (hour >= end) await storeCursor(check, db.STATISTICS, null);
+  if (hour < end) return;
+  await storeCursor(check, db.STATISTICS, null);
+  await endWalk(check, db.STATISTICS);
+}
+
+type Walk = db.CheckedResource | typeof db.STATISTICS;
+
+/** Cursors that have the time at which a walk began, and the seconds that the last one took. */
+const beganOf = (walk: Walk) => `${walk} began`;
+const tookOf = (walk: Walk) => `${walk} took`;
+
+async function beginWalk(check: Check, walk: Walk) {
+  await storeCursor(check, beganOf(walk), new Date(check.service.clock()).toISOString());
+}
+
+async function endWalk(check: Check, walk: Walk) {
+  await storeCursor(check, tookOf(walk), String(await findDuration(check, walk)));
+  await storeCursor(check, beganOf(walk), null);
+}
+
+/** The seconds since the walk began; 0: none is running. */
+async function findDuration(check: Check, walk: Walk): Promise<number> {
+  const began = await findCursor(check, beganOf(walk));
+  return began === null ? 0 : secondsSince(check, new Date(began));
+}
+
+async function measureWalks(check: Check): Promise<number> {
+  const seconds: number[] = [];
+  for (const walk of [...db.CHECKED_RESOURCES, db.STATISTICS] as const) {
+    seconds.push(await findDuration(check, walk), Number(await findCursor(check, tookOf(walk))));
+  }
+  return Math.max(...seconds);
+}
+
+function secondsSince({ service: { clock } }: Check, time: Date): number {
+  return Math.max(0, Math.round((clock() - time.getTime()) / 1_000));
 }
 
 async function checkHour(check: Check, start: Date) {

@@ -178,6 +178,16 @@ const SHARED_GAUGES = {
     "notifications.missing",
     "Expected notifications that did not arrive",
   ),
+  uncheckedChange: createGauge(
+    "invariants.lag",
+    "Age of the oldest change whose record the task check_invariants has not checked yet",
+    "s",
+  ),
+  walk: createGauge(
+    "invariants.walk_duration",
+    "How long the task check_invariants takes to check all records",
+    "s",
+  ),
   attention: createGauge("attention", "1 if the cause needs attention, else 0"),
   unanswered: createGauge("unanswered", "Requests to the gateway whose outcome is unknown"),
   ownerless: createGauge(

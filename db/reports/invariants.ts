@@ -34,17 +34,22 @@ function historyInvariants(status: string): Record<string, string> {
 }
 
 /**
- * Whether a transition to one of these statuses has no event of this name. An event has the time of
- * its transition. `$2`: later events are not deleted yet.
+ * Whether a transition to one of these statuses has no event of this name. A status can be followed
+ * by a fraud status. An event has the time of its transition. `exception`: transitions without an
+ * event. `$2`: later events are not deleted yet.
  */
-function eventInvariants(eventOf: Record<string, string>): Record<string, string> {
+function eventInvariants(
+  eventOf: Record<string, string>,
+  exception = "false",
+): Record<string, string> {
   const names = Object.entries(eventOf).map(([status, name]) => `('${status}', '${name}')`);
   return {
     transitions_have_event: `exists (
         select from gateway.history entry
-        join (values ${names.join(", ")}) needed (status, name) on needed.status = entry.to_status
+        join (values ${names.join(", ")}) needed (status, name)
+          on needed.status in (entry.to_status, entry.to_status || ' ' || entry.fraud_status)
         where entry.resource_id = record.id and entry.from_status <> entry.to_status
-          and record.created_at > $2 and 0 = (
+          and record.created_at > $2 and not (${exception}) and 0 = (
             select count(*) from gateway.events event
             where event.resource_id = record.id and event.name = needed.name
               and event.created_at = entry.created_at))`,
@@ -58,6 +63,43 @@ const EVENTS: Record<string, string> = {
   events_are_numbered: `record.event_count < (
       select max(sequence) from gateway.events event where event.resource_id = record.id)`,
 };
+
+/**
+ * An adopted payment without an owner whose transaction has moved to the payment of its charge, and
+ * a charge that was refused because its order id is in use (406): the order may be paid by another
+ * transaction.
+ */
+const FAILURES_WITHOUT_EVENT = `entry.to_status = 'failure' and record.is_refused
+            and (record.user_id is null or record.status_code = '406')`;
+
+/** What the statistics have counted of a payment. */
+const COUNTED = `
+        select (min(counts ->> 'user_id'), min(counts ->> 'payment_type'),
+          min(counts ->> 'transaction_status'), sum((hour ->> 'created')::int),
+          sum((hour ->> 'paid')::int), sum((hour ->> 'gross')::bigint),
+          sum((hour ->> 'refunded')::bigint), sum((hour ->> 'chargedBack')::bigint),
+          sum(coalesce((hour ->> 'feeCents')::bigint, 0)))::text
+        from gateway.counted_payments, json_array_elements(counts -> 'hours') hour
+        where payment_id = record.id`;
+
+/** What they have to count (`countsOf`). The bank is missing: it can change without a recount. */
+const TO_COUNT = `(record.user_id, record.payment_type, record.transaction_status, 1,
+        case when record.captured_amount is null then 0 else 1 end,
+        coalesce(record.captured_amount, 0), record.refunded_amount,
+        case record.transaction_status
+          when 'partial_chargeback' then coalesce(record.chargeback_amount, 0)
+          when 'chargeback'
+            then greatest(0, coalesce(record.captured_amount, 0) - record.refunded_amount)
+          else 0 end,
+        case when record.captured_amount is null then 0 else coalesce((
+          select sum(fee_cents) from gateway.payment_fees where payment_id = record.id), 0) end
+      )::text`;
+
+/** Every change that is counted differently has an entry in the history, or counts the payment. */
+const IS_COUNTED_WRONG = `(
+        select max(id) from gateway.history where resource_id = record.id
+      ) <= (select position from gateway.stats_progress where rebuilt_to is null)
+      and (${COUNTED}) is distinct from ${TO_COUNT}`;
 
 /** By name, the condition that is true of a record `record` that contradicts it. */
 export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
@@ -101,15 +143,25 @@ export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
         select from gateway.checkouts checkout
         where checkout.id = record.checkout_id and checkout.user_id = record.user_id)`,
     ...historyInvariants("record.transaction_status"),
-    // Not `failure`: the order of a refused charge may be paid by another transaction.
+    // The first answer to a charge is not checked: if the payment stays `pending`, the history has
+    // no entry about it, and after a status that the service does not know, there is no event.
     ...eventInvariants({
+      pending: "payment_received",
       authorize: "payment_received",
+      "capture challenge": "payment_received",
       deny: "payment_denied",
       cancel: "payment_cancelled",
       expire: "payment_expired",
+      failure: "payment_failed",
       chargeback: "payment_refunded",
       partial_chargeback: "payment_refunded",
-    }),
+    }, FAILURES_WITHOUT_EVENT),
+    // The history does not say by how much a refund has grown, so that an event of each is not
+    // required.
+    refunded_has_event: `record.refunded_amount > 0 and record.created_at > $2 and 0 = (
+        select count(*) from gateway.events event
+        where event.resource_id = record.id and name = 'payment_refunded')`,
+    is_counted: IS_COUNTED_WRONG,
     ...EVENTS,
   },
   invoice: {
@@ -195,31 +247,81 @@ export interface StatisticsHour {
   dayEnd: Date | null;
 }
 
+/** The start of the hour in milliseconds. */
+const HOUR_MS = "(extract(epoch from $1::timestamptz) * 1000)::bigint";
+
 /** A change of a payment is counted some minutes later. */
 const COUNTED_AFTER = "interval '5 minutes'";
+
+const FIGURES =
+  "created_count, paid_count, gross_amount, refund_amount, chargeback_amount, fee_cents";
+
+const NO_FIGURES = "(0, 0, 0, 0, 0, 0)";
+
+const SUMS = `(${FIGURES.split(", ").map((name) => `sum(${name})`).join(", ")})::text`;
+
+const HOURLY = "gateway.hourly_payment_stats where start >= $1";
+
+const HOUR = `${HOURLY} and start < $2 and scope`;
+
+/**
+ * How the payments are counted that have figures in the hour: most of them were created in it, and
+ * the index finds the others. Figures and counts change in one transaction, so they are equal at
+ * every moment, also while changes wait to be counted.
+ */
+const COUNTED_IN_HOUR = `
+        select counts, hour
+        from (
+          select counts from gateway.counted_payments where payment_id >= $3 and payment_id < $4
+          union all
+          select counts from gateway.counted_payments
+          where json_array_length(counts -> 'hours') > 1
+            and jsonb_path_query_array(counts::jsonb, '$.hours[*].hour') @> to_jsonb(${HOUR_MS})
+            and not (payment_id >= $3 and payment_id < $4)
+        ) counted cross join lateral json_array_elements(counts -> 'hours') hour
+        where (hour ->> 'hour')::bigint = ${HOUR_MS}`;
+
+/** By name, the condition that is true of an hour whose statistics are wrong. */
+export const STATISTICS_INVARIANTS: Record<string, string> = {
+  hours_add_up_to_day: `$5::timestamptz is not null and
+        (select ${SUMS} from gateway.daily_payment_stats where start = $1 and scope = '*')
+          is distinct from (select ${SUMS} from ${HOURLY} and start < $5 and scope = '*')`,
+  users_add_up_to_all:
+    `(select ${SUMS} from ${HOUR} <> '*') is distinct from (select ${SUMS} from ${HOUR} = '*')`,
+  payments_are_counted: `(select coalesce(sum(created_count), 0) from ${HOUR} = '*') <>
+        (select count(*) from gateway.payments where id >= $3 and id < $4)`,
+  payments_add_up_to_hour: `(
+      select array_agg(line order by line) from (
+        select (payment_type, bank, transaction_status, ${FIGURES})::text as line
+        from ${HOUR} = '*' and transaction_status <> '' and (${FIGURES}) <> ${NO_FIGURES}
+      ) stored
+    ) is distinct from (
+      select array_agg(line order by line) from (
+        select (payment_type, bank, transaction_status, ${FIGURES})::text as line from (
+          select counts ->> 'payment_type' as payment_type, coalesce(counts ->> 'bank', '') as bank,
+            counts ->> 'transaction_status' as transaction_status,
+            sum((hour ->> 'created')::int) as created_count,
+            sum((hour ->> 'paid')::int) as paid_count,
+            sum((hour ->> 'gross')::bigint) as gross_amount,
+            sum((hour ->> 'refunded')::bigint) as refund_amount,
+            sum((hour ->> 'chargedBack')::bigint) as chargeback_amount,
+            sum(coalesce((hour ->> 'feeCents')::bigint, 0)) as fee_cents
+          from (${COUNTED_IN_HOUR}) counted group by 1, 2, 3
+        ) figures where (${FIGURES}) <> ${NO_FIGURES}
+      ) of_payments)`,
+};
 
 /** What contradicts an hour's statistics; nothing while its payments are counted. */
 export async function findStatisticsContradictions(
   sql: Sql,
   { start, end, ids: [first, next], dayEnd }: StatisticsHour,
 ): Promise<Contradiction[]> {
-  const sums = `(sum(created_count), sum(paid_count), sum(gross_amount), sum(refund_amount),
-    sum(chargeback_amount), sum(fee_cents))::text`;
-  const hourly = "gateway.hourly_payment_stats where start >= $1";
-  const hour = `${hourly} and start < $2 and scope`;
+  const conditions = Object.entries(STATISTICS_INVARIANTS)
+    .map(([name, condition]) => `('${name}', ${condition})`);
   return await sql.unsafe<Contradiction[]>(
     `select '${STATISTICS}' as resource, $3::uuid as resource_id, invariant
     from gateway.stats_progress
-    cross join lateral (values
-      ('hours_add_up_to_day', $5::timestamptz is not null and
-        (select ${sums} from gateway.daily_payment_stats where start = $1 and scope = '*')
-          is distinct from (select ${sums} from ${hourly} and start < $5 and scope = '*')),
-      ('users_add_up_to_all',
-        (select ${sums} from ${hour} <> '*') is distinct from (select ${sums} from ${hour} = '*')),
-      ('payments_are_counted',
-        (select coalesce(sum(created_count), 0) from ${hour} = '*') <>
-          (select count(*) from gateway.payments where id >= $3 and id < $4))
-    ) checked (invariant, is_contradicted)
+    cross join lateral (values ${conditions.join(",\n")}) checked (invariant, is_contradicted)
     where rebuilt_to is null and as_of > $2::timestamptz + ${COUNTED_AFTER} and is_contradicted
     order by invariant`,
     [start, end, first, next, dayEnd],
@@ -288,13 +390,27 @@ export async function listHistoryTo(
     order by history.id limit ${limit}`;
 }
 
-/** Null: the records of all changes in the history are checked. */
-export async function findOldestUnchecked(sql: Sql): Promise<Date | null> {
-  const [oldest] = await sql<[{ created_at: Date }?]>`
-    select created_at from gateway.history
-    where id > (select last_id::bigint from gateway.invariant_cursors where name = ${HISTORY})
-    order by id limit 1`;
-  return oldest?.created_at ?? null;
+/** The cursor of the changes without an entry in the history: the time of the last one. */
+export const UPDATED = "updated";
+
+/**
+ * The time of the oldest change whose record is not checked yet; null: all are checked. Of changes
+ * without an entry in the history, only those until `visibleTo` count: later ones are checked
+ * several times, because they may become visible late.
+ */
+export async function findOldestUnchecked(sql: Sql, visibleTo: Date): Promise<Date | null> {
+  const cursor = (name: string) =>
+    sql`(select last_id from gateway.invariant_cursors where name = ${name})`;
+  const oldestUpdated = (table: string) =>
+    sql`(
+      select min(updated_at) from ${sql.unsafe(table)}
+      where updated_at > ${cursor(UPDATED)}::timestamptz and updated_at <= ${visibleTo})`;
+  const [{ oldest }] = await sql<[{ oldest: Date | null }]>`
+    select least(
+      (select created_at from gateway.history where id > ${cursor(HISTORY)}::bigint
+        order by id limit 1),
+      ${oldestUpdated("gateway.refunds")}, ${oldestUpdated("gateway.checkouts")}) as oldest`;
+  return oldest;
 }
 
 export interface Change {

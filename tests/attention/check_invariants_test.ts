@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { checkAttention } from "../../core/attention/check_attention.ts";
-import { startOfJakartaDay, updateStats } from "../../core/reports/count_payments.ts";
+import { firstIdAt } from "../../core/ids.ts";
+import {
+  recountPayments,
+  startOfJakartaDay,
+  updateStats,
+} from "../../core/reports/count_payments.ts";
+import { STATISTICS_INVARIANTS } from "../../db/reports/invariants.ts";
 import { checkInvariants } from "../../core/tasks/check_invariants.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { insertFees } from "../../db/reports/payment_fees.ts";
 import { openStaff } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { newKey } from "../support/idempotency.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
@@ -187,10 +196,18 @@ const STATISTICS_CHANGES = {
   hours_add_up_to_day: "update gateway.daily_payment_stats set gross_amount = gross_amount + 1",
   users_add_up_to_all:
     "update gateway.hourly_payment_stats set paid_count = paid_count + 1 where scope <> '*'",
+  // Of all users and of each user, by hour and by day.
+  payments_add_up_to_hour:
+    "update gateway.hourly_payment_stats set gross_amount = gross_amount + 1;" +
+    "update gateway.daily_payment_stats set gross_amount = gross_amount + 1",
   payments_are_counted: "delete from gateway.payments where id = $1",
 };
 
 Deno.test("check_invariants: the statistics of past hours equal what they count", async (t) => {
+  assert.deepEqual(
+    Object.keys(STATISTICS_CHANGES).sort(),
+    Object.keys(STATISTICS_INVARIANTS).sort(),
+  );
   for (const [invariant, change] of Object.entries(STATISTICS_CHANGES)) {
     await t.step(invariant, async () => {
       // The first hour of a day in Jakarta.
@@ -222,3 +239,126 @@ Deno.test("check_invariants: the statistics of past hours equal what they count"
     });
   }
 });
+
+const FIGURES = ["gross_amount", "refund_amount", "chargeback_amount", "fee_cents"];
+
+Deno.test("check_invariants: compares each amount of an hour with the payments of earlier hours that were paid, refunded or charged back in it", async () => {
+  const clock = manualClock(startOfJakartaDay(Date.now() + DAY_MS));
+  const databaseUrl = await createDatabase({ isNew: true });
+  await using payments = await openPayments({ databaseUrl, now: () => clock.now() });
+  const { service, database } = payments.app;
+  const first = await payments.charge("gopay");
+  const second = await payments.charge("card_3ds");
+  clock.advance(60 * MINUTE_MS);
+  const paidAt = clock.now();
+  await payments.sandbox.control(`transactions/${first.transaction_id}/pay`);
+  await payments.refresh(first.id);
+  await payments.sandbox.control(`transactions/${second.transaction_id}/three_ds`);
+  await payments.sandbox.control(`transactions/${second.transaction_id}/settle`);
+  await payments.refresh(second.id);
+  clock.advance(60 * MINUTE_MS);
+  const takenBackAt = clock.now();
+  const refund = await payments.post(`/payments/${first.id}/refund/`, { amount: 1_000 }, newKey());
+  assert.equal(refund.status, 200, await refund.text());
+  await payments.sandbox.control(`transactions/${second.transaction_id}/chargeback`);
+  await payments.refresh(second.id);
+  await database.transaction(async (sql) => {
+    await insertFees(sql, [{ payment_id: first.id, item: "settlement", fee_cents: 50 }]);
+    await recountPayments(sql, [first.id]);
+  });
+  clock.advance(2 * DAY_MS);
+
+  /** Checks all hours, each of which one run checks. */
+  const check = async () => {
+    do await checkInvariants(service, { budgetMs: Infinity }); while (
+      await cursorOf(database, "statistics") !== null
+    );
+    const found = await database.query((sql) =>
+      sql`select resource_id from gateway.contradictions where invariant = 'payments_add_up_to_hour'`
+    );
+    return found.map(({ resource_id }) => resource_id);
+  };
+  await updateStats(service);
+  assert.deepEqual(await check(), []);
+  for (const figure of FIGURES) {
+    const add = async (amount: number) => {
+      const isPaid = figure === "gross_amount" || figure === "fee_cents";
+      const hour = new Date(isPaid ? paidAt : takenBackAt);
+      for (const [table, start] of [["hourly", hour], ["daily", startOfJakartaDay(+hour)]]) {
+        const { count } = await database.query((sql) =>
+          sql`update gateway.${sql.unsafe(`${table}_payment_stats`)}
+            set ${sql(figure)} = ${sql(figure)} + ${amount}
+            where start = ${new Date(start as number)} and ${sql(figure)} <> 0`
+        );
+        assert.ok(count > 0);
+      }
+      return firstIdAt(hour);
+    };
+    const id = await add(1);
+    assert.deepEqual(await check(), [id], figure);
+    await add(-1);
+    assert.deepEqual(await check(), [], figure);
+  }
+});
+
+async function cursorOf(database: Database, name: string): Promise<string | null> {
+  const [row] = await database.query((sql) =>
+    sql`select last_id from gateway.invariant_cursors where name = ${name}`
+  );
+  return row?.last_id ?? null;
+}
+
+Deno.test("check_invariants: lag_seconds includes changes of refunds and checkouts, which are not in the history", async () => {
+  for (const table of ["refunds", "checkouts"]) {
+    await using minutes = await openMinutes();
+    const { database, clock } = minutes;
+    const [id] = await minutes.charge(1);
+    await minutes.run();
+    const now = () => new Date(clock.now());
+    await database.query((sql) =>
+      table === "refunds"
+        ? sql`insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
+            created_at, updated_at)
+          values (gen_random_uuid(), ${id!}, 'k', 1, false, 'failed', ${now()}, ${now()})`
+        : sql`insert into gateway.checkouts (id, user_id, order_id, status, gross_amount, currency,
+            expires_at, created_at, updated_at)
+          values (gen_random_uuid(), 'u', 'o', 'open', 1, 'IDR', now(), ${now()}, ${now()})`
+    );
+    clock.advance(5 * MINUTE_MS);
+    // A run without time does one step, of another check each minute.
+    let run = await minutes.run({ budgetMs: 0 });
+    assert.ok(run.lag_seconds >= 300, `${table} ${run.lag_seconds}`);
+    while (run.lag_seconds > 0) run = await minutes.run({ budgetMs: 0 });
+    assert.notEqual(await cursorOf(database, "updated"), null);
+  }
+});
+
+Deno.test("check_invariants: walk_seconds is the time of the slowest walk over all records, also after its end", async () => {
+  await using minutes = await openMinutes();
+  const { database } = minutes;
+  await minutes.charge(4);
+  assert.equal((await minutes.run({ batch: 100 })).walk_seconds, 0);
+  // PostgreSQL has not counted the records yet, so that each run checks one of them.
+  const runs = [];
+  do runs.push((await minutes.run()).walk_seconds); while (
+    await cursorOf(database, "payment") !== null
+  );
+  assert.deepEqual(runs, [0, 60, 120, 180, 240]);
+  assert.equal((await minutes.run()).walk_seconds, 240, "the last walk was slower");
+});
+
+Deno.test("check_invariants: a run checks so many hours of the statistics that a day's runs check each of them", async () => {
+  await using minutes = await openMinutes(Date.now() - 400 * DAY_MS);
+  const { database, clock } = minutes;
+  const [id] = await minutes.charge(1);
+  clock.advance(400 * DAY_MS);
+  const RUNS = 5;
+  for (let run = 0; run < RUNS; run++) await minutes.run();
+  const hours = (Number(await cursorOf(database, "statistics")) - timeOfId(id!)) /
+    (60 * MINUTE_MS);
+  assert.ok(hours >= RUNS * 400 * 24 / 1_440 - 24, `${hours} hours`);
+});
+
+function timeOfId(id: string): number {
+  return parseInt(id.replace("-", "").slice(0, 12), 16);
+}

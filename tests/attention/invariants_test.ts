@@ -7,7 +7,12 @@ import {
 import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import { newKey } from "../support/idempotency.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-import { readContradictions } from "../support/records/contradictions.ts";
+import { assertProblem } from "../support/problem.ts";
+import {
+  assertNoContradictions,
+  countChanges,
+  readContradictions,
+} from "../support/records/contradictions.ts";
 import {
   invoiceRequest,
   parseInvoice,
@@ -55,6 +60,9 @@ const CHANGES: Record<CheckedResource, Record<string, string>> = {
       "update gateway.events set name = 'x' where resource_id = $1 and name = 'payment_settled'",
     order_id_has_owner: "update gateway.order_ids set user_id = 'mallory' where holder_id = $1",
     transitions_have_event: transitionWithoutEvent("chargeback"),
+    refunded_has_event:
+      "update gateway.events set name = 'x' where resource_id = $1 and name = 'payment_refunded'",
+    is_counted: "delete from gateway.counted_payments where payment_id = $1",
     items_add_up: "update gateway.payment_items set price = price + 1 where payment_id = $1",
     linked_invoice_has_owner: "update gateway.payments set invoice_id = id where id = $1",
     linked_checkout_has_owner: "update gateway.payments set checkout_id = id where id = $1",
@@ -94,6 +102,7 @@ const RECORDS: Record<CheckedResource, (checkouts: TestCheckouts) => Promise<{ i
     const path = `/payments/${payment.id}/refund/`;
     const refunded = await checkouts.post(path, { amount: 1_000 }, newKey());
     assert.equal(refunded.status, 200, await refunded.text());
+    await countChanges(checkouts.app.service);
     return payment;
   },
   invoice: async (checkouts) =>
@@ -159,6 +168,114 @@ Deno.test("invariants: find nothing in a failed payment that was paid after its 
   assert.deepEqual(await invariantsOf(payments, first.id), []);
   await setHolder(crypto.randomUUID());
   assert.deepEqual(await invariantsOf(payments, first.id), ["order_id_has_owner"]);
+});
+
+/** Transitions of payments, with the fraud status and the event that they need. */
+const TRANSITIONS = [
+  ["pending", null, "payment_received"],
+  ["authorize", null, "payment_received"],
+  ["capture", "challenge", "payment_received"],
+  ["deny", null, "payment_denied"],
+  ["cancel", null, "payment_cancelled"],
+  ["expire", null, "payment_expired"],
+  ["failure", null, "payment_failed"],
+  ["chargeback", null, "payment_refunded"],
+  ["partial_chargeback", null, "payment_refunded"],
+] as const;
+
+Deno.test("invariants: find each transition of a payment that has no event, and no other", async () => {
+  await using payments = await openPayments();
+  const { database } = payments.app;
+  const { id } = await payments.charge("gopay");
+  const isFound = async () => (await invariantsOf(payments, id)).includes("transitions_have_event");
+  const at = "2100-01-01T00:00:00Z";
+  for (const [status, fraud, name] of TRANSITIONS) {
+    await database.query((sql) =>
+      sql`insert into gateway.history
+        (resource, resource_id, from_status, to_status, fraud_status, source, created_at)
+        values ('payment', ${id}, 'x', ${status}, ${fraud}, 'x', ${at})`
+    );
+    assert.ok(await isFound(), status);
+    await database.query((sql) =>
+      sql`insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+        values (gen_random_uuid(), ${name}, 'payment', ${id}, 100, '{}', ${at})`
+    );
+    assert.ok(!await isFound(), status);
+    await database.query((sql) => sql`delete from gateway.events where sequence = 100`);
+    await database.query((sql) =>
+      sql`delete from gateway.history where resource_id = ${id} and created_at = ${at}`
+    );
+  }
+  await database.query((sql) =>
+    sql`insert into gateway.history
+      (resource, resource_id, from_status, to_status, fraud_status, source, created_at)
+      select 'payment', ${id}, 'x', status, fraud, 'x', ${at} from (values
+        ('capture', 'accept'), ('settlement', null), ('refund', null), ('partial_refund', null)
+      ) without_event (status, fraud)`
+  );
+  assert.ok(!await isFound(), "these transitions need no event of their own");
+});
+
+Deno.test("invariants: find nothing in refused charges whose order may be paid, and in an adopted payment whose transaction moved", async () => {
+  await using payments = await openPayments();
+  const { app, sandbox } = payments;
+  const order_id = crypto.randomUUID();
+  await sandbox.paid("bca", { transaction_details: { order_id } });
+  const refused = await payments.post(
+    "/charge/",
+    { payment_type: "gopay", gross_amount: 10_000, order_id },
+    newKey(),
+  );
+  await assertProblem(refused, 400, "duplicate_order");
+  await countChanges(app.service);
+  await assertNoContradictions(app.database);
+  const [failed] = await app.database.query((sql) =>
+    sql`select id, transaction_status, status_code from gateway.payments where order_id = ${order_id}`
+  );
+  assert.deepEqual([failed!.transaction_status, failed!.status_code], ["failure", "406"]);
+  assert.deepEqual(await payments.events(failed!.id), []);
+  // As if the gateway had refused it for another reason, after which the order is not paid.
+  await app.database.query((sql) =>
+    sql`update gateway.payments set status_code = '400' where id = ${failed!.id}`
+  );
+  assert.deepEqual(await invariantsOf(payments, failed!.id), ["transitions_have_event"]);
+  // As if it were an adopted payment.
+  await app.database.query((sql) =>
+    sql`update gateway.payments set user_id = null, created_by = null where id = ${failed!.id}`
+  );
+  assert.ok(!(await invariantsOf(payments, failed!.id)).includes("transitions_have_event"));
+});
+
+/** Changes after which a payment differs from what the statistics have counted. */
+const NOT_COUNTED = {
+  gross: "update gateway.payments set captured_amount = captured_amount - 1 where id = $1",
+  refunds: "update gateway.payments set refunded_amount = refunded_amount + 1 where id = $1",
+  chargebacks:
+    "update gateway.payments set chargeback_amount = chargeback_amount + 1 where id = $1",
+  fees: "insert into gateway.payment_fees values ($1, 'settlement', 50)",
+  owner: "update gateway.payments set user_id = 'mallory' where id = $1",
+};
+
+Deno.test("invariants: find a payment of which the statistics count another amount or owner, and nothing while a change waits to be counted", async (t) => {
+  await using payments = await openPayments();
+  const { app } = payments;
+  for (const [name, change] of Object.entries(NOT_COUNTED)) {
+    await t.step(name, async () => {
+      const { id, transaction_id } = await payments.paid("card");
+      await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, {
+        amount: 1_000,
+      });
+      await payments.refresh(id);
+      await app.database.query((sql) =>
+        sql`update gateway.payments set chargeback_amount = 1000 where id = ${id}`
+      );
+      assert.deepEqual(await invariantsOf(payments, id), [], "not counted yet");
+      await countChanges(app.service);
+      assert.deepEqual(await invariantsOf(payments, id), []);
+      await app.database.query((sql) => sql.unsafe(change, [id]));
+      assert.ok((await invariantsOf(payments, id)).includes("is_counted"));
+    });
+  }
 });
 
 /** The names of the invariants that the record contradicts. */

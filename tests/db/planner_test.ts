@@ -333,7 +333,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find the end of the history": invariants.markEndOfHistory,
   "list changes to check": (sql) =>
     invariants.listHistoryTo(sql, { id: "1000000", transaction: "1" }, "7", 10),
-  "find the oldest change to check": invariants.findOldestUnchecked,
+  "find the oldest change to check": (sql) => invariants.findOldestUnchecked(sql, LAST_TIME),
   "list updates to check": (sql) => invariants.listUpdatedAfter(sql, LAST_TIME.toISOString(), 10),
   "find the oldest event": (sql) => invariants.findEventsSince(sql, NOW, NOW),
   "check statistics of an hour": (sql) =>
@@ -489,6 +489,8 @@ function insertRows(from: number, to: number): string {
   const id = idSql("i");
   const endpoint = `'${idOf(1)}'::uuid`;
   const rows = `from generate_series(${from}, ${to}) i`;
+  // From 2026-01-01 on, as those of the statistics.
+  const hourMs = "(1767225600000 + i::bigint * 3600000)";
   // Larger tables have no more rows with a rare value.
   const rare = (every: number, rest: number) => `(i % ${every} = ${rest} and i <= ${ROWS})`;
   return `
@@ -554,7 +556,10 @@ function insertRows(from: number, to: number): string {
       24, 0, 0, '{0}', '{24}'
     from generate_series(${from}, ${to}) i, unnest(array['*', 'u:u1', 'u:u2']) scope,
       unnest(array['', 'settlement']) status;
-    insert into gateway.counted_payments select ${id}, '{}' ${rows};
+    insert into gateway.counted_payments
+    select ${id}, json_build_object('hours', json_build_array(
+      json_build_object('hour', ${hourMs}), json_build_object('hour', ${hourMs} + 3600000)))
+    ${rows};
     insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, request_id,
       created_at)
     select ${id}, case when ${

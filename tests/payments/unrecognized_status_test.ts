@@ -13,8 +13,10 @@ import {
 } from "../support/gateway/notifications.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertNoContradictions } from "../support/records/contradictions.ts";
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -184,6 +186,24 @@ for (const status of UNKNOWN) {
     assert.deepEqual(await payments.events(adopted.payment_id!), ["payment_settled"]);
   });
 }
+
+Deno.test("refund: sends one payment_refunded if the gateway accepts it and reports an unknown status", async () => {
+  await using payments = await openAltered();
+  const { id } = await payments.paid();
+  payments.report(UNKNOWN[0]!, STATUS);
+  const response = await payments.post(`/payments/${id}/refund/`, { amount: 1_000 }, newKey());
+  assert.equal(response.status, 200, await response.clone().text());
+  await response.body?.cancel();
+  const countRefunds = async () =>
+    (await payments.events(id)).filter((name) => name === "payment_refunded").length;
+  assert.equal((await payments.read(id)).refund_amount, "1000.00");
+  assert.equal(await countRefunds(), 1);
+  await assertNoContradictions(payments.app.database);
+  payments.reportKnown();
+  assert.equal((await payments.refresh(id)).transaction_status, "partial_refund");
+  assert.equal(await countRefunds(), 1);
+  await assertNoContradictions(payments.app.database);
+});
 
 Deno.test("expire_stale_payments: does not expire a payment while its status at the gateway is not known", async () => {
   await using payments = await openAltered();

@@ -228,6 +228,16 @@ const CAUSES: Record<string, Cause> = {
       advance(7_300_000);
     },
   },
+  PaymentGatewayInvariantsLate: {
+    async cause({ app }) {
+      const result = JSON.stringify({ lag_seconds: 601, walk_seconds: 86_401 });
+      await app.database.query((sql) =>
+        sql`insert into gateway.cron_runs (task, minute, started_at, finished_at, result)
+          values ('check_invariants', now(), now(), now(), ${result}::text::json)
+          on conflict (task) do update set result = excluded.result`
+      );
+    },
+  },
   PaymentGatewayEventsLate: {
     options: { hasPositionPublisher: false },
     async cause(situation) {

@@ -99,6 +99,24 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
   }
 });
 
+Deno.test("metrics: say whether the check of stored records keeps up", async () => {
+  await using app = await openApp({ databaseUrl: await createDatabase() });
+  const { service } = app;
+  const result = { checked: 1, contradictions: 0, lag_seconds: 7, walk_seconds: 90 };
+  const valuesAfter = async (run: () => Promise<unknown>) => {
+    await app.database.query((sql) => sql`delete from gateway.cron_runs`);
+    await tick(service, { name: "check_invariants", cron: "* * * * *", run });
+    const observed = toObservations(await readWorkload(service), new Date());
+    return ["uncheckedChange", "walk"].map((gauge) =>
+      observed.find(([name]) => name === gauge)?.[1]
+    );
+  };
+  assert.deepEqual(await valuesAfter(() => Promise.resolve(result)), [7, 90]);
+  const { walk_seconds: _, ...ofEarlierVersion } = result;
+  assert.deepEqual(await valuesAfter(() => Promise.resolve(ofEarlierVersion)), [7, 0]);
+  assert.deepEqual(await valuesAfter(() => Promise.reject(new Error("x"))), [undefined, undefined]);
+});
+
 Deno.test("metrics: contain the age of waiting work, and the start and end of scheduled runs", async () => {
   let now = Date.UTC(2026, 5, 1, 12);
   await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
