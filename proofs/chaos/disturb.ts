@@ -41,15 +41,16 @@ const GATEWAY_FAULTS = [
   "delay",
 ];
 
-const [LEAST_PAUSE_MS, MORE_PAUSE_MS] = [200, 1_000];
+/** Roughly the time between two disturbances of a kind. */
+const [PAUSE_MS, DATABASE_PAUSE_MS] = [1_000, 6_000];
 
-/** Of a hundred pauses; the lock of a paused instance is free after 15 seconds. */
-const LONG_PAUSES = 20;
-const [SHORT_PAUSE_MS, LONG_PAUSE_MS] = [3_000, 18_000];
+/** Of a hundred pauses of an instance; its lock is free after 15 seconds. */
+const LONG_STOPS = 20;
+const [SHORT_STOP_MS, LONG_STOP_MS] = [3_000, 18_000];
 
 const MOST_FAULTS = 5;
 
-/** Goes on until `isOver`. One instance at most is paused at a time, and one is killed at a time. */
+/** Goes on until `isOver`. Of each kind, one disturbance happens at a time. */
 export async function disturb(
   installation: Installation,
   random: Random,
@@ -57,44 +58,39 @@ export async function disturb(
   isOver: () => boolean,
 ): Promise<void> {
   await Promise.all([
-    repeat(() => kill(installation, random, state)),
-    repeat(() => pause(installation, random, state)),
-    repeat(() => failGateway(installation, random, state)),
+    repeat(PAUSE_MS, () => kill(installation, random, state)),
+    repeat(DATABASE_PAUSE_MS, () => killDatabase(installation, random, state)),
+    repeat(PAUSE_MS, () => pause(installation, random, state)),
+    repeat(PAUSE_MS, () => failGateway(installation, random, state)),
   ]);
 
-  async function repeat(work: () => Promise<void>): Promise<void> {
+  async function repeat(pauseMs: number, work: () => Promise<void>): Promise<void> {
     while (!isOver()) {
-      await delay(LEAST_PAUSE_MS + random.below(MORE_PAUSE_MS));
+      await delay(pauseMs / 2 + random.below(pauseMs));
       if (!isOver()) await work();
     }
   }
 }
 
-/** One of four kills is that of the database. */
-async function kill(
-  { instances, database }: Installation,
-  random: Random,
-  state: Disturbances,
-): Promise<void> {
+async function kill({ instances }: Installation, random: Random, state: Disturbances) {
   const startedAt = performance.now();
-  if (random.below(4) === 0) {
-    state.databaseDownSince = startedAt;
-    await database.disturb(random);
-    state.counts.databases++;
-    return;
-  }
   const instance = pick(random, instances);
   await instance.kill();
-  await instance.start();
   state.counts.killed++;
+  await instance.start();
   state.longestRestart = Math.max(state.longestRestart, performance.now() - startedAt);
 }
 
+async function killDatabase({ database }: Installation, random: Random, state: Disturbances) {
+  state.databaseDownSince = performance.now();
+  await database.disturb(random);
+  state.counts.databases++;
+}
+
 async function pause({ instances }: Installation, random: Random, state: Disturbances) {
-  const isLong = random.below(100) < LONG_PAUSES;
-  await pick(random, instances).pause(isLong ? LONG_PAUSE_MS : random.below(SHORT_PAUSE_MS));
+  const isLong = random.below(100) < LONG_STOPS;
+  await pick(random, instances).pause(isLong ? LONG_STOP_MS : random.below(SHORT_STOP_MS));
   state.counts.paused++;
-  await delay(LONG_PAUSE_MS / instances.length);
 }
 
 async function failGateway({ sandbox }: Installation, random: Random, state: Disturbances) {

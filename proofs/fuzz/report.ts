@@ -42,6 +42,8 @@ export class Report {
   #slow: { ms: number; request: FuzzRequest; status: number }[] = [];
   /** Faults that no single request has caused, such as records that contradict each other. */
   readonly faults: string[] = [];
+  /** What a busy machine can explain. */
+  readonly notes: string[] = [];
   requests = 0;
 
   constructor(requests: number, readonly seed: number) {
@@ -97,6 +99,7 @@ export class Report {
       "",
       ...this.findings().flatMap(describe),
       ...this.faults.map((fault) => `FAULT  ${fault}`),
+      ...this.notes.map((note) => `WARNING  ${note}`),
       ...never.map((id) => `WARNING  ${id} was never answered with success`),
       "",
       `${this.requests} requests in ${seconds.toFixed(0)} s, seed ${this.seed}`,

@@ -140,6 +140,9 @@ async function createKeys(
   };
 }
 
+/** In the log line of an error whose cause is that the database did not respond in time. */
+const DATABASE_LATE = '"name":"DatabaseUnavailable"';
+
 /** Reads the log line by line, and keeps only the first error of each event. */
 function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) => void {
   let rest = "";
@@ -148,7 +151,8 @@ function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) 
     rest = lines.pop()!;
     for (const line of lines) {
       if (!line.includes('"level":"error"')) continue;
-      countError(errors, line.match(/"event":"(\w+)"/)?.[1] ?? "unknown", line);
+      const event = line.match(/"event":"(\w+)"/)?.[1] ?? "unknown";
+      countError(errors, line.includes(DATABASE_LATE) ? `${event}, database late` : event, line);
     }
   };
 }

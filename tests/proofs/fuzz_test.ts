@@ -265,7 +265,10 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     gatewayKeys: [],
     keys,
     userOf,
-    loggedErrors: new Map([["internal_error", { count: 2, first: "{}" }]]),
+    loggedErrors: new Map([
+      ["internal_error", { count: 2, first: "{}" }],
+      ["audit_failed, database late", { count: 1, first: "{}" }],
+    ]),
     readMemory: () => Promise.resolve({ service: MEMORY, sandbox: MEMORY }),
     findContradictions: () => Promise.resolve(["payment 1 items_add_up"]),
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -274,6 +277,9 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     "/health/ready/ answers 503",
     "payment 1 items_add_up",
     "The service has logged internal_error 2 times: {}",
+  ]);
+  assert.deepEqual(report.notes, [
+    "The service has logged audit_failed, database late 1 times: {}",
   ]);
   assert.equal(report.hasFailed(), true);
 });
