@@ -6,7 +6,7 @@ import { codeOf, meansConnectionLimit } from "../db/connection/errors.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../db/connection/database.ts";
 import { MigrationRefused, refuseOldServer } from "../db/migrations/migrate.ts";
 import { inspectServer, isSameDatabase, type ServerInfo } from "../db/connection/pooling.ts";
-import { resolveSslMode } from "../db/connection/ssl_mode.ts";
+import { withoutSecrets } from "../db/connection/server_urls.ts";
 import { Failure, printStatus } from "./terminal.ts";
 
 export interface DatabaseAccess {
@@ -41,9 +41,8 @@ export async function reachDatabase(
     );
   }
   if (directUrl !== null) {
-    const resolved = await resolveSslMode(directUrl);
-    await requireDirect(resolved, url, timeoutMs);
-    return { url, pooling, directUrl: resolved };
+    await requireDirect(directUrl, url, timeoutMs);
+    return { url, pooling, directUrl };
   }
   if (pooling === "transaction") {
     throw new Failure(
@@ -143,9 +142,4 @@ const TEMPORARY = /^(08|53|57)/;
 function isRejection(error: Error): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   return !TEMPORARY.test(codeOf(error)) || /startup parameter/.test(error.message);
-}
-
-function withoutSecrets(url: string): string {
-  const { host, pathname } = new URL(url);
-  return host + pathname;
 }

@@ -4,7 +4,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config/config.ts";
 import type { FolderOwner } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
-import { resolveSslMode } from "../db/connection/ssl_mode.ts";
 import { Failure } from "./terminal.ts";
 
 export interface DatabaseServer extends AsyncDisposable {
@@ -66,7 +65,7 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
 function useRunningServer(url: string): DatabaseServer {
   return {
     isShared: true,
-    start: () => resolveSslMode(url),
+    start: () => Promise.resolve(url),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

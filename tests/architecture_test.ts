@@ -178,6 +178,7 @@ const CALL_FETCH = [
   "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
   "tests/support/client.ts", // Is the client that checks the responses.
   "tests/support/clients/every_operation.ts", // Calls the sandbox.
+  "tests/support/database/pair.ts", // Calls Patroni and etcd.
   "tests/support/doctor/late_gateway.ts", // Calls the sandbox.
   "tests/support/gateway/proxy.ts", // Calls the gateway.
   "tests/support/gateway/relay.ts", // Calls the gateway.

@@ -1,5 +1,7 @@
 /** Parses a database URL, and drops the parameters that only other clients understand. */
 
+import { joinServers, serverUrls } from "../../db/connection/server_urls.ts";
+
 /** The modes of encryption that the service uses; the modes of other clients are translated. */
 export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 
@@ -57,7 +59,8 @@ const FILE_PARAMETERS = ["sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile
 
 /**
  * The values of `target_session_attrs` that are accepted. The service needs a server that accepts
- * writes, with each of them: on another server it starts, but is not ready.
+ * writes, with each of them. Of several servers it uses only such a one; on a single server that
+ * accepts no writes it starts, but is not ready.
  */
 const SESSION_ATTRIBUTES = ["any", "primary", "read-write"];
 
@@ -67,15 +70,25 @@ export function parseSslMode(text: string): SslMode | undefined {
 }
 
 /**
- * Changes the parameters so that both PostgreSQL drivers of the service understand them in the same
- * way. Undefined if the URL is not valid; `explainDatabaseUrl` says why.
+ * Changes the parameters so that the PostgreSQL driver understands them. Undefined if the URL is
+ * not valid; `explainDatabaseUrl` says why.
  */
 export function parseDatabaseUrl(text: string): string | undefined {
+  const servers: string[] = [];
+  for (const server of serverUrls(text)) {
+    const parsed = parseServerUrl(server);
+    if (parsed === undefined) return undefined;
+    servers.push(parsed);
+  }
+  return joinServers(servers);
+}
+
+function parseServerUrl(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url?.hostname || !/^postgres(ql)?:$/.test(url.protocol) || url.pathname.length < 2) {
     return undefined;
   }
-  if (hasSeveralHosts(text) || hasWrongSessionAttributes(url)) return undefined;
+  if (namesHostsElsewhere(text) || hasWrongSessionAttributes(url)) return undefined;
   const { searchParams } = url;
   if (searchParams.get("sslrootcert") === "system") {
     searchParams.delete("sslrootcert");
@@ -98,11 +111,11 @@ export function parseDatabaseUrl(text: string): string | undefined {
 
 /** Why a URL is not valid. Never contains a part of the URL, which may be a password. */
 export function explainDatabaseUrl(text: string): string {
-  if (hasSeveralHosts(text)) {
-    return "must name one host; several hosts are not supported: use an address that always leads " +
-      "to the primary, such as a virtual IP address, a DNS name that the failover changes, or a proxy";
+  if (namesHostsElsewhere(text)) {
+    return "must name its hosts before the database, separated by commas: " +
+      "postgres://user@first:5432,second:5432/database";
   }
-  const url = URL.parse(text);
+  const url = URL.parse(serverUrls(text)[0]!);
   if (url && hasWrongSessionAttributes(url)) {
     return "must lead to a server that accepts writes; allowed target_session_attrs values: " +
       SESSION_ATTRIBUTES.join(", ");
@@ -111,11 +124,10 @@ export function explainDatabaseUrl(text: string): string {
     "prefer, require, verify-full; certificate files cannot be named in it, set DENO_CERT instead";
 }
 
-/** As in libpq: `postgres://user@first:5432,second:5432/database`, which is no URL. */
-function hasSeveralHosts(text: string): boolean {
-  const authority = text.match(/^postgres(?:ql)?:\/\/([^/?#]*)/)?.[1] ?? "";
-  const hosts = authority.slice(authority.lastIndexOf("@") + 1);
-  return /,|%2c/i.test(hosts) || /[?&]host=[^&#]*(,|%2c)/i.test(text);
+/** libpq also accepts the hosts as a parameter, and encoded commas. */
+function namesHostsElsewhere(text: string): boolean {
+  const hosts = serverUrls(text).map((server) => URL.parse(server)?.hostname ?? "");
+  return hosts.some((host) => /%2c/i.test(host)) || /[?&]host=[^&#]*(,|%2c)/i.test(text);
 }
 
 function hasWrongSessionAttributes({ searchParams }: URL): boolean {
@@ -130,7 +142,11 @@ function impliedSslMode(ssl: string | null): string | null {
 
 /** Adds the mode to a URL that has none. */
 export function withDefaultSslMode(url: string, mode: SslMode): string {
-  const parsed = new URL(url);
-  if (!parsed.searchParams.has("sslmode")) parsed.searchParams.set("sslmode", mode);
-  return parsed.href;
+  return joinServers(
+    serverUrls(url).map((server) => {
+      const parsed = new URL(server);
+      if (!parsed.searchParams.has("sslmode")) parsed.searchParams.set("sslmode", mode);
+      return parsed.href;
+    }),
+  );
 }

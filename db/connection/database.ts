@@ -4,13 +4,15 @@
  */
 
 import postgres from "postgres";
-import { codeOf, meansLostConnection } from "./errors.ts";
+import { codeOf, DatabaseUnavailable, meansLostConnection } from "./errors.ts";
+import { findPrimary, type Primary } from "./primary.ts";
+import { serverUrls } from "./server_urls.ts";
 import { DEADLINE_MS, poolSettings } from "./settings.ts";
 import { pooledSql, setLocal } from "./pooled_statements.ts";
 import type { Pooling } from "./pooling.ts";
 import { inDatabaseSpan } from "./span.ts";
 
-export { codeOf, meansLostConnection };
+export { codeOf, DatabaseUnavailable, meansLostConnection };
 
 /** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
@@ -24,14 +26,6 @@ export interface Database {
   /** Runs statements in one transaction. */
   transaction<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
   close(): Promise<void>;
-}
-
-/**
- * The database did not respond in time, could not be reached, or rejected the statement for now,
- * for example because it is read-only. `cause` is the error of the driver, if there is one.
- */
-export class DatabaseUnavailable extends Error {
-  override name = "DatabaseUnavailable";
 }
 
 /**
@@ -58,7 +52,10 @@ interface PoolState {
   deadlineMs: number;
   /** How long running statements may finish when a pool is closed: longer than the deadline. */
   graceSeconds: number;
-  pool: postgres.Sql;
+  /** Null: the primary has to be found first, because the URL names several servers. */
+  pool: postgres.Sql | null;
+  /** The server of `pool`. */
+  primary: Primary | null;
   openedAt: number;
   /** When a call last got a response. */
   lastResponse: number;
@@ -75,8 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     options,
     deadlineMs,
     graceSeconds: Math.ceil(deadlineMs / 1_000),
-    pool: openPool(options, deadlineMs),
-    openedAt: performance.now(),
+    ...newPool(options, deadlineMs),
     lastResponse: 0,
     ending: new Set(),
     use: { size: options.poolSize, calls: 0, pooling: options.pooling ?? "none" },
@@ -96,7 +92,7 @@ export function openDatabase(options: DatabaseOptions): Database {
             runTransaction(pool, isPooled ? withSettings(work, settings) : work, isExpired)),
       ),
     async close() {
-      await Promise.all([...state.ending, state.pool.end({ timeout: state.graceSeconds })]);
+      await Promise.all([...state.ending, state.pool?.end({ timeout: state.graceSeconds })]);
     },
   };
   poolUses.set(database, state.use);
@@ -104,21 +100,28 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 async function withDeadline<T>(state: PoolState, work: Work<T>): Promise<T> {
-  const { pool, use, deadlineMs } = state;
+  const { use, deadlineMs } = state;
   use.calls++;
   const began = performance.now();
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   let isExpired = false;
+  let pool = currentPool(state);
   const timer = setTimeout(() => {
     isExpired = true;
     // If no call has got a response since this one began, all connections may be dead: a server
     // that vanished does not close them. If the database is only slow, other calls get responses.
     if (state.lastResponse < began) replacePool(state, pool, 0);
+    // Writes to a former primary wait for its standby forever, while reads get responses.
+    else findPrimary(state.options.url).catch(() => {});
     reject(new DatabaseUnavailable(`No response from the database within ${deadlineMs} ms`));
   }, deadlineMs);
+  async function run(): Promise<T> {
+    const opened = pool ??= await openAtPrimary(state);
+    if (isExpired) throw new DatabaseUnavailable("The primary was found too late");
+    return await withTypes(opened, () => work(opened, () => isExpired));
+  }
   try {
-    const working = withTypes(pool, () => work(pool, () => isExpired));
-    const result = await Promise.race([working, deadline]);
+    const result = await Promise.race([run(), deadline]);
     state.lastResponse = performance.now();
     return result;
   } catch (error) {
@@ -134,25 +137,55 @@ async function withDeadline<T>(state: PoolState, work: Work<T>): Promise<T> {
   }
 }
 
+function currentPool(state: PoolState): postgres.Sql | null {
+  if (state.primary?.replaced.aborted) replacePool(state, state.pool, 0);
+  return state.pool;
+}
+
+/** The calls that wait for the same search open one pool. */
+async function openAtPrimary(state: PoolState): Promise<postgres.Sql> {
+  const { options, deadlineMs } = state;
+  const primary = await findPrimary(options.url);
+  if (state.pool === null) {
+    state.pool = openPool({ ...options, url: primary.url }, deadlineMs, true);
+    state.primary = primary;
+    state.openedAt = performance.now();
+  }
+  return state.pool;
+}
+
+/** A URL with several servers gets its pool with the first call. */
+function newPool(
+  options: DatabaseOptions,
+  deadlineMs: number,
+): Pick<PoolState, "pool" | "primary" | "openedAt"> {
+  const hasSeveral = serverUrls(options.url).length > 1;
+  return {
+    pool: hasSeveral ? null : openPool(options, deadlineMs, false),
+    primary: null,
+    openedAt: performance.now(),
+  };
+}
+
 /**
  * Replaces the pool after a connection error: the driver can put a broken connection back into the
  * pool in a state in which it never works again. Statements on other connections may finish.
  */
-function replacePool(state: PoolState, broken: postgres.Sql, timeout: number): void {
+function replacePool(state: PoolState, broken: postgres.Sql | null, timeout: number): void {
   const { options, deadlineMs, ending } = state;
-  if (broken !== state.pool) return;
-  state.pool = openPool(options, deadlineMs);
-  state.openedAt = performance.now();
+  if (broken === null || broken !== state.pool) return;
+  Object.assign(state, newPool(options, deadlineMs));
   const end = broken.end({ timeout }).finally(() => ending.delete(end));
   ending.add(end);
 }
 
 /**
  * After a failover, connections to the old primary stay open and are read-only. New connections
- * reach the new primary.
+ * reach the new primary. Of several servers, one that accepts writes is found first.
  */
-function mayBeDemoted({ openedAt }: PoolState, error: unknown): boolean {
-  return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
+function mayBeDemoted({ openedAt, primary }: PoolState, error: unknown): boolean {
+  return codeOf(error) === READ_ONLY &&
+    (primary !== null || performance.now() - openedAt > READ_ONLY_POOL_MS);
 }
 
 export interface PoolUse {
@@ -262,9 +295,15 @@ function isPooler({ pooling = "none" }: DatabaseOptions): boolean {
   return pooling !== "none";
 }
 
-function openPool(options: DatabaseOptions, deadlineMs: number): postgres.Sql {
+function openPool(
+  options: DatabaseOptions,
+  deadlineMs: number,
+  refusesStandby: boolean,
+): postgres.Sql {
   const { url, poolSize, pooling } = options;
   return postgres(url, {
+    // A server that was the primary when the pool was opened may have become a standby.
+    target_session_attrs: refusesStandby ? "primary" : undefined,
     max: poolSize,
     connect_timeout: Math.ceil(deadlineMs / 1_000),
     // The default backoff waits up to 20 s; this one reconnects soon after the database is back.

@@ -2,6 +2,14 @@
 
 import postgres from "postgres";
 
+/**
+ * The database did not respond in time, could not be reached, or rejected the statement for now,
+ * for example because it is read-only. `cause` is the error of the driver, if there is one.
+ */
+export class DatabaseUnavailable extends Error {
+  override name = "DatabaseUnavailable";
+}
+
 /** Error codes of the driver and the system for a connection that is lost or cannot be made. */
 const LOST_CONNECTION = new Set([
   "CONNECT_TIMEOUT",

@@ -5,7 +5,8 @@
 
 import postgres from "postgres";
 import { pause, unlessAborted, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
-import { DatabaseUnavailable } from "./database.ts";
+import { DatabaseUnavailable } from "./errors.ts";
+import { findPrimary } from "./primary.ts";
 
 export interface KeptConnectionOptions {
   /** Must not lead to a connection pooler in transaction mode. */
@@ -73,7 +74,11 @@ async function openOnce(
     KeptConnectionOptions,
   stopped: AbortSignal,
 ): Promise<void> {
+  const primary = await findPrimary(url);
   const lost = new AbortController();
+  const onReplaced = () =>
+    lost.abort(new DatabaseUnavailable(`The server of the connection "${name}" was replaced`));
+  primary.replaced.addEventListener("abort", onReplaced);
   const closed = Promise.withResolvers<void>();
   let isOpen = false;
   const driverOptions = {
@@ -92,7 +97,7 @@ async function openOnce(
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     connection: { application_name: name },
   };
-  const sql = postgres(url, driverOptions);
+  const sql = postgres(primary.url, driverOptions);
   const run = <T>(statement: Promise<T>) =>
     unlessAborted(withTimeLimit(responseTimeoutMs, () => statement), lost.signal);
   try {
@@ -108,6 +113,7 @@ async function openOnce(
       isStopped: () => stopped.aborted,
     });
   } finally {
+    primary.replaced.removeEventListener("abort", onReplaced);
     await sql.end({ timeout: 0 });
     // The driver does not wait for it.
     if (isOpen) await waitAtMost(CLOSE_MS, closed.promise);

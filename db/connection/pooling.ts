@@ -1,9 +1,9 @@
 /** Recognizes connection poolers, and compares the databases of two URLs. */
 
 import { randomInt } from "node:crypto";
-import postgres from "postgres";
-import { withTimeLimit } from "../../concurrency/deadlines.ts";
+import { type Client, openClient } from "./client.ts";
 import { codeOf } from "./errors.ts";
+import { findPrimary } from "./primary.ts";
 import { POOL_SETTINGS } from "./settings.ts";
 
 /**
@@ -19,44 +19,18 @@ export interface ServerInfo {
   version: number;
 }
 
-/** The limit for each statement: a pooler without a free session does not respond for minutes. */
-const RESPONSE_TIMEOUT_MS = 5_000;
-
 /** How many transactions are open at the same time to find out whether clients share a session. */
 const OPEN_TRANSACTIONS = 3;
 
 /** Throws the error of the driver if the database cannot be reached. */
-export async function inspectServer(url: string): Promise<ServerInfo> {
+export async function inspectServer(databaseUrl: string): Promise<ServerInfo> {
+  const { url } = await findPrimary(databaseUrl);
   await using client = openClient(url);
   const { announcedPid, pid, version } = await readSession(client);
   if (announcedPid === pid) return { pooling: "none", version };
   const pooling = await findPoolMode(url, client, pid);
   const isTransparent = pooling === "session" && await passesSettings(url);
   return { pooling: isTransparent ? "none" : pooling, version };
-}
-
-interface Client extends AsyncDisposable {
-  run(statement: string): Promise<postgres.RowList<postgres.Row[]>>;
-}
-
-/**
- * Without settings, sends only start-up parameters that every pooler accepts. Prepares no
- * statement.
- */
-function openClient(url: string, settings: Record<string, string | number> = {}): Client {
-  const sql = postgres(url, {
-    max: 1,
-    max_lifetime: null,
-    connect_timeout: 2,
-    prepare: false,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "payment-gateway start", ...settings },
-  });
-  return {
-    run: (statement) => withTimeLimit(RESPONSE_TIMEOUT_MS, () => sql.unsafe(statement)),
-    [Symbol.asyncDispose]: () => sql.end({ timeout: 0 }),
-  };
 }
 
 /**
@@ -130,8 +104,8 @@ async function passesSettings(url: string): Promise<boolean> {
  * because a copy of a database has the same ones.
  */
 export async function isSameDatabase(url: string, otherUrl: string): Promise<boolean> {
-  await using client = openClient(url);
-  await using other = openClient(otherUrl);
+  await using client = openClient((await findPrimary(url)).url);
+  await using other = openClient((await findPrimary(otherUrl)).url);
   const lock = `select pg_try_advisory_xact_lock(${randomInt(2 ** 47)}) as was_free`;
   await client.run("begin");
   await client.run(lock);

@@ -10,6 +10,7 @@ import {
   runTransaction,
   type Sql,
 } from "../connection/database.ts";
+import { findPrimary } from "../connection/primary.ts";
 import {
   buildConcurrently,
   hasRows,
@@ -69,7 +70,11 @@ export async function migrate(
   migrations: Migration[],
   progress = SILENT,
 ): Promise<string[]> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  const sql = postgres((await findPrimary(url)).url, {
+    max: 1,
+    connect_timeout: 5,
+    onnotice: () => {},
+  });
   try {
     refuseOldServer(await serverVersion(sql));
     const known = await readApplied(sql);

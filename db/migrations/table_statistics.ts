@@ -1,6 +1,7 @@
 /** The statistics of tables, by which PostgreSQL plans statements. */
 
 import postgres from "postgres";
+import { findPrimary } from "../connection/primary.ts";
 
 /**
  * Analyzes the tables that have rows but no statistics: after a restore, or after a migration that
@@ -8,7 +9,11 @@ import postgres from "postgres";
  * skips the tables that the role does not own.
  */
 export async function analyzeNewTables(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  const sql = postgres((await findPrimary(url)).url, {
+    max: 1,
+    connect_timeout: 5,
+    onnotice: () => {},
+  });
   try {
     const tables = await sql<{ name: string }[]>`
       select relname as name from pg_class

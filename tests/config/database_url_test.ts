@@ -54,12 +54,34 @@ Deno.test("DATABASE_URL: rejects certificate files, and says what to set instead
   );
 });
 
-Deno.test("DATABASE_URL: rejects several hosts and servers without writes, and says so without the URL", () => {
+Deno.test("DATABASE_URL: accepts several hosts, and treats their parameters like those of one host", () => {
+  const urls = {
+    "postgres://user:p%40ss@a,b/db": "postgres://user:p%40ss@a,b/db",
+    "postgresql://user@a:5432,b:5433,c/db?target_session_attrs=read-write&sslmode=verify-ca":
+      "postgresql://user@a:5432,b:5433,c/db?sslmode=verify-full",
+    "postgres://user@[::1]:5432,[::2]/db?application_name=shop":
+      "postgres://user@[::1]:5432,[::2]/db",
+    // A comma in the name of the user or in the password separates no hosts.
+    "postgres://a,b:c,d@first,second/db": "postgres://a,b:c,d@first,second/db",
+    "postgres://a:b@c@first,second/db": "postgres://a:b%40c@first,second/db",
+  };
+  for (const [given, used] of Object.entries(urls)) assert.equal(parseDatabaseUrl(given), used);
+  const DATABASE_URL = "postgres://user@a:1,b:2/db";
+  const config = parseConfig(
+    { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PGSSLMODE: "require" },
+    "/",
+  );
+  assert.equal(config.databaseUrl, `${DATABASE_URL}?sslmode=require`);
+});
+
+Deno.test("DATABASE_URL: rejects hosts in the wrong place and servers without writes, and says so without the URL", () => {
   const rejected = {
-    "postgres://user:p%40ss@a,b/db": /must name one host/,
-    "postgres://user:p%40ss@a:5432,b:5433/db?sslmode=require": /must name one host/,
-    "postgres://user:p%40ss@a%2Cb/db": /must name one host/,
-    "postgres:///db?user=x&host=a,b": /must name one host/,
+    "postgres://user:p%40ss@a%2Cb/db": /hosts before the database, separated by commas/,
+    "postgres:///db?user=x&host=a,b": /hosts before the database, separated by commas/,
+    "postgres://user:p%40ss@a,/db": /host and database/,
+    "postgres://user:p%40ss@a:5432,b:x/db": /host and database/,
+    "postgres://user:p%40ss@a,b": /host and database/,
+    "postgres://user:p%40ss@a,b/db?target_session_attrs=standby": /any, primary, read-write/,
     [urlWith("target_session_attrs=standby")]: /any, primary, read-write/,
     [urlWith("target_session_attrs=prefer-standby")]: /any, primary, read-write/,
     [urlWith("target_session_attrs=read-only")]: /any, primary, read-write/,

@@ -1,0 +1,31 @@
+/** A connection for a few statements about the server, also through poolers of each kind. */
+
+import postgres from "postgres";
+import { withTimeLimit } from "../../concurrency/deadlines.ts";
+
+export interface Client extends AsyncDisposable {
+  run(statement: string): Promise<postgres.RowList<postgres.Row[]>>;
+}
+
+/** The limit for each statement: a pooler without a free session does not respond for minutes. */
+const RESPONSE_TIMEOUT_MS = 5_000;
+
+/**
+ * Without settings, sends only start-up parameters that every pooler accepts. Prepares no
+ * statement.
+ */
+export function openClient(url: string, settings: Record<string, string | number> = {}): Client {
+  const sql = postgres(url, {
+    max: 1,
+    max_lifetime: null,
+    connect_timeout: 2,
+    prepare: false,
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { application_name: "payment-gateway start", ...settings },
+  });
+  return {
+    run: (statement) => withTimeLimit(RESPONSE_TIMEOUT_MS, () => sql.unsafe(statement)),
+    [Symbol.asyncDispose]: () => sql.end({ timeout: 0 }),
+  };
+}
