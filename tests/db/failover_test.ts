@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { type Database, openDatabase } from "../../db/connection/database.ts";
+import {
+  type DatabasePair,
+  FAILOVER_KINDS,
+  hasPatroni,
+  startPair,
+} from "../support/database/pair.ts";
+import { assertNothingLostOrDoubled } from "../support/failover/audit.ts";
+import { type Acknowledged, startLoad } from "../support/failover/load.ts";
+import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { startUntilUp } from "../support/crash/start_until_up.ts";
+import { callService } from "../support/client.ts";
+import type { ServiceProcess } from "../support/service.ts";
+import { shareOf } from "../support/share.ts";
+import { until } from "../support/until.ts";
+
+const ignore = !await hasPatroni("the tests of failovers are");
+
+const SERVER_KEY = "Mid-server-of-failovers";
+
+/** The callers' key. Staff see the payments of both instances. */
+const API_KEY = "gk_" + "f".repeat(43);
+
+const PROMOTIONS = shareOf(20, FAILOVER_KINDS.length);
+
+let pair: DatabasePair;
+
+Deno.test.beforeAll(async () => {
+  if (!ignore) pair = await startPair();
+});
+
+Deno.test.afterAll(async () => {
+  await pair?.[Symbol.asyncDispose]();
+});
+
+function settingsOf(sandbox: TestSandbox, databaseUrl: string): Record<string, string> {
+  return {
+    HOST: "127.0.0.1",
+    DATABASE_URL: databaseUrl,
+    GATEWAY_BASE_URL: sandbox.url,
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    BOOTSTRAP_STAFF_KEY: API_KEY,
+    PUBLIC_URL: sandbox.receiver.url,
+    RATE_LIMIT_PER_SECOND: "1000000",
+    RATE_LIMIT_BURST: "1000000",
+  };
+}
+
+interface Recovery {
+  how: string;
+  /** Until a caller got its first answer to a write, for each service. */
+  ms: number[];
+  /** Until an event of a payment that was charged after the promotion is listed. */
+  eventMs: number;
+}
+
+function recoveryAfter(promotedAt: number, service: number, acknowledged: Acknowledged[]): number {
+  const first = acknowledged.find((each) => each.service === service && each.at > promotedAt);
+  return first ? first.at - promotedAt : Infinity;
+}
+
+/** The publisher of events has a connection and a lock of its own. */
+async function untilEventIsListed(
+  { url }: ServiceProcess,
+  promotedAt: number,
+  acknowledged: Acknowledged[],
+): Promise<number> {
+  await until("an event of a new payment is listed", async () => {
+    const charge = acknowledged.find(({ kind, at }) => kind === "charge" && at > promotedAt);
+    if (!charge) return false;
+    const headers = { Authorization: `Bearer ${API_KEY}` };
+    const query = `resource_id=${charge.answer.id}`;
+    const response = await callService(`${url}/events/?${query}`, { headers });
+    const events = await response.json();
+    return response.status === 200 && events.length > 0;
+  });
+  return performance.now() - promotedAt;
+}
+
+function report(recoveries: Recovery[], acknowledged: Acknowledged[]): void {
+  const lines = FAILOVER_KINDS.map((how) => {
+    const those = recoveries.filter((each) => each.how === how);
+    const times = (ms: number[]) => {
+      const sorted = ms.map(Math.round).sort((a, b) => a - b);
+      return `median ${sorted[Math.floor(sorted.length / 2)]} ms, longest ${sorted.at(-1)} ms`;
+    };
+    return [
+      `${how}, ${those.length} times: several hosts: ${times(those.map(({ ms }) => ms[0]!))}`,
+      `one address: ${times(those.map(({ ms }) => ms[1]!))}`,
+      `events: ${times(those.map(({ eventMs }) => eventMs))}`,
+    ].join("; ");
+  });
+  const retried = acknowledged.filter(({ attempts }) => attempts > 1).length;
+  console.log(`${acknowledged.length} acknowledged writes, ${retried} of them after retries`);
+  for (const line of lines) console.log(line);
+}
+
+Deno.test({
+  name:
+    "failover: under load, no acknowledged write is lost or doubled, and both instances continue without a restart",
+  ignore,
+  // Patroni is started before the test, and again by it.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+    await using byHosts = await startUntilUp(settingsOf(sandbox, pair.url));
+    await using byAddress = await startUntilUp(settingsOf(sandbox, pair.address));
+    const services = [byHosts, byAddress];
+    const load = startLoad({ services, sandbox, apiKey: API_KEY });
+    const recoveries: Recovery[] = [];
+    for (let i = 0; i < PROMOTIONS; i++) {
+      const how = FAILOVER_KINDS[i % FAILOVER_KINDS.length]!;
+      const former = await pair.primary();
+      const promoted = await pair.failOver(how);
+      const promotedAt = performance.now();
+      assert.notEqual(promoted, former);
+      const ms = () =>
+        services.map((_, each) => recoveryAfter(promotedAt, each, load.acknowledged));
+      await until("both instances answer", () => ms().every(Number.isFinite));
+      const eventMs = await untilEventIsListed(byHosts, promotedAt, load.acknowledged);
+      recoveries.push({ how, ms: ms(), eventMs });
+      if (how === "kill") former.start();
+      if (how === "pause") await former.resume();
+      await pair.untilBothStream();
+    }
+    await load.stop();
+    report(recoveries, load.acknowledged);
+    const database: Database = openDatabase({ url: pair.url, poolSize: 2 });
+    try {
+      const books = { database, sandbox, service: byHosts, apiKey: API_KEY };
+      await assertNothingLostOrDoubled(books, load.acknowledged);
+    } finally {
+      await database.close();
+    }
+  },
+});
