@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import postgres from "postgres";
 import { type Database, openDatabase } from "../../db/connection/database.ts";
+import { listen } from "../../db/connection/listen.ts";
+import { findPrimary } from "../../db/connection/primary.ts";
+import { runSql } from "../support/database/database.ts";
 import {
   type DatabasePair,
   FAILOVER_KINDS,
@@ -134,5 +138,96 @@ Deno.test({
     } finally {
       await database.close();
     }
+  },
+});
+
+/** A connection whose commits wait for the standby, so its statements must not time out. */
+function openRaw(url: string): postgres.Sql {
+  return postgres(url, {
+    max: 1,
+    onnotice: () => {},
+    connection: { statement_timeout: 500 },
+  });
+}
+
+async function waitingCommits(url: string): Promise<number[]> {
+  const rows = await runSql(url, "select pid from pg_stat_activity where wait_event = 'SyncRep'");
+  return rows.map(({ pid }) => pid);
+}
+
+Deno.test({
+  name:
+    "former primary: while it still accepts connections, no write to it is acknowledged, and the service leaves it",
+  ignore,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await runSql(
+      (await pair.primary()).superuserUrl,
+      "create table if not exists public.marks (mark text)",
+    );
+    await runSql((await pair.primary()).superuserUrl, "grant all on public.marks to payments");
+    await pair.untilBothStream();
+    const former = await pair.primary();
+    const other = pair.members.find((each) => each !== former)!;
+    await using resources = new AsyncDisposableStack();
+    const open = (url: string) => {
+      const database = openDatabase({ url, poolSize: 2 });
+      resources.defer(() => database.close());
+      return database;
+    };
+    const databases = [open(pair.url), open(pair.address)];
+    const port = new URL(former.url).port;
+    for (const database of databases) await database.query((sql) => sql`select 1`);
+    let signals = 0;
+    const channel = "failover_test";
+    resources.use(
+      listen({ url: pair.url, name: "test", channel, onSignal: () => signals++, onError() {} }),
+    );
+    await until("it listens", () => signals === 1);
+
+    // Patroni hangs, so it does not stop the server when its lease ends.
+    former.pausePatroni();
+    await until("the other server is promoted", async () => await pair.primary() === other);
+
+    const stale = openRaw(former.url);
+    resources.defer(() => stale.end({ timeout: 0 }));
+    let isAcknowledged = false;
+    const commit = stale`insert into public.marks values ('stale')`
+      .then(() => isAcknowledged = true, () => {});
+    await until(
+      "the commit waits",
+      async () => (await waitingCommits(former.superuserUrl)).length > 0,
+    );
+
+    for (const [index, database] of databases.entries()) {
+      const write = () =>
+        database.query((sql) => sql`insert into public.marks values (${`new ${index}`})`)
+          .then(() => true, () => false);
+      await until("a write is acknowledged", write);
+      const [row] = await database.query((sql) => sql`select inet_server_port() as port`);
+      assert.notEqual(String(row!.port), port);
+    }
+    // The connection for signals follows, although its former server still responds.
+    await until("it listens at the new primary", async () => {
+      await runSql(other.url, `notify ${channel}`);
+      return signals > 2;
+    });
+    const marks = await runSql(other.url, "select mark from public.marks");
+    assert.deepEqual(new Set(marks.map(({ mark }) => mark)), new Set(["new 0", "new 1"]));
+    assert.equal(isAcknowledged, false, "not even by the statement timeout");
+
+    // It still accepts writes, but it is known to be a former primary.
+    await other.pause();
+    await assert.rejects(findPrimary(pair.url), /is a former primary: it is on timeline/);
+    await other.resume();
+    assert.equal((await findPrimary(pair.url)).url.split("?")[0], other.url);
+
+    former.resumePatroni();
+    await pair.untilBothStream();
+    await commit;
+    assert.equal(isAcknowledged, false);
+    const kept = await runSql((await pair.primary()).url, "select mark from public.marks");
+    assert.ok(kept.every(({ mark }) => mark !== "stale"));
   },
 });
