@@ -9,7 +9,7 @@ import { Pool } from "./pool.ts";
 import { Report, sortOf } from "./report.ts";
 import { createRequest, type FuzzRequest, type RequestSource } from "./requests.ts";
 import { send } from "./send.ts";
-import type { FuzzedService } from "./service.ts";
+import { type FuzzedService, NO_DATABASE } from "./service.ts";
 import { shorten } from "./shorten.ts";
 import { chance } from "./values.ts";
 
@@ -83,8 +83,7 @@ export async function fuzz(service: FuzzedService, options: FuzzOptions): Promis
     run.report.faults.push(`The run ended early: ${(error as Error).message}`);
   }
   for (const [event, { count, first }] of service.loggedErrors) {
-    // On a busy machine, the database exceeds the service's deadlines. Callers get 503 then.
-    const list = event.endsWith("database late") ? run.report.notes : run.report.faults;
+    const list = event === NO_DATABASE ? run.report.notes : run.report.faults;
     list.push(`The service has logged ${event} ${count} times: ${first}`);
   }
   return run.report;

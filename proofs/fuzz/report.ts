@@ -42,7 +42,7 @@ export class Report {
   #slow: { ms: number; request: FuzzRequest; status: number }[] = [];
   /** Faults that no single request has caused, such as records that contradict each other. */
   readonly faults: string[] = [];
-  /** What a busy machine can explain. */
+  /** What may be a fault. */
   readonly notes: string[] = [];
   requests = 0;
 

@@ -11,7 +11,7 @@ import {
   type Role,
 } from "../../proofs/fuzz/requests.ts";
 import { curlOf } from "../../proofs/fuzz/send.ts";
-import { startFuzzedService } from "../../proofs/fuzz/service.ts";
+import { NO_DATABASE, startFuzzedService } from "../../proofs/fuzz/service.ts";
 import { shorten } from "../../proofs/fuzz/shorten.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { runTask } from "../support/service.ts";
@@ -267,7 +267,7 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     userOf,
     loggedErrors: new Map([
       ["internal_error", { count: 2, first: "{}" }],
-      ["audit_failed, database late", { count: 1, first: "{}" }],
+      [NO_DATABASE, { count: 1, first: "{}" }],
     ]),
     readMemory: () => Promise.resolve({ service: MEMORY, sandbox: MEMORY }),
     findContradictions: () => Promise.resolve(["payment 1 items_add_up"]),
@@ -278,9 +278,7 @@ Deno.test("fuzz: reports a service that is not ready, contradictions and logged 
     "payment 1 items_add_up",
     "The service has logged internal_error 2 times: {}",
   ]);
-  assert.deepEqual(report.notes, [
-    "The service has logged audit_failed, database late 1 times: {}",
-  ]);
+  assert.deepEqual(report.notes, ["The service has logged DatabaseUnavailable 1 times: {}"]);
   assert.equal(report.hasFailed(), true);
 });
 
