@@ -52,9 +52,11 @@ export function severalOf<const T extends readonly [string, ...string[]]>(
  * A time. Times before 1970 become 1970: lists are filtered by ids, whose timestamps start there.
  */
 export function timeParameter(description: string, example: string) {
+  // Not created for each request: the registry of the document keeps every schema.
+  const schema = time();
   return z.string("must be sent only once").transform((text, context) => {
     // In a query, a plus sign that is not percent-encoded is a space.
-    const parsed = time().safeParse(text.replace(/ (?=\d\d:\d\d$)/, "+"));
+    const parsed = schema.safeParse(text.replace(/ (?=\d\d:\d\d$)/, "+"));
     if (parsed.success) return new Date(Math.max(0, parsed.data.getTime()));
     context.addIssue({
       code: "custom",
