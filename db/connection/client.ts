@@ -2,6 +2,7 @@
 
 import postgres from "postgres";
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
+import { pacedSocket } from "./paced_socket.ts";
 
 export interface Client extends AsyncDisposable {
   run(statement: string): Promise<postgres.RowList<postgres.Row[]>>;
@@ -15,8 +16,10 @@ const RESPONSE_TIMEOUT_MS = 5_000;
  * statement.
  */
 export function openClient(url: string, settings: Record<string, string | number> = {}): Client {
+  const ended = new AbortController();
   const sql = postgres(url, {
     max: 1,
+    ...pacedSocket(ended.signal),
     max_lifetime: null,
     connect_timeout: 2,
     prepare: false,
@@ -26,6 +29,9 @@ export function openClient(url: string, settings: Record<string, string | number
   });
   return {
     run: (statement) => withTimeLimit(RESPONSE_TIMEOUT_MS, () => sql.unsafe(statement)),
-    [Symbol.asyncDispose]: () => sql.end({ timeout: 0 }),
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await sql.end({ timeout: 0 });
+    },
   };
 }

@@ -1,0 +1,183 @@
+/** Several hosts in a database URL. tests/db/failover_test.ts runs real failovers. */
+
+import assert from "node:assert/strict";
+import { reachDatabase } from "../../commands/database_access.ts";
+import { openDatabase } from "../../db/connection/database.ts";
+import { listen } from "../../db/connection/listen.ts";
+import { findPrimary } from "../../db/connection/primary.ts";
+import { joinServers, serverUrls } from "../../db/connection/server_urls.ts";
+import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { inTime, until } from "../support/until.ts";
+import "../support/database/stray_errors.ts";
+
+/** A search goes on for a moment after a server was found, at servers that do not respond. */
+function testSeveral(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
+
+/** Two addresses of one database, each of which can fail. */
+async function openTwo() {
+  const database = await createDatabase({ isNew: true });
+  const [first, second] = [throughProxy(database), throughProxy(database)];
+  const url = joinServers([first.url, second.url]);
+  return {
+    database,
+    url,
+    first: first.proxy,
+    second: second.proxy,
+    async [Symbol.asyncDispose]() {
+      await first.proxy[Symbol.asyncDispose]();
+      await second.proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function setReadOnly(url: string, value: "on" | "off"): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await runSql(
+    url,
+    `begin read write; alter database ${name} set default_transaction_read_only = ${value}; commit`,
+  );
+}
+
+const portOf = (url: string) => Number(new URL(url).port);
+
+Deno.test("findPrimary: returns a URL with one server without a connection to it", async () => {
+  const url = "postgres://127.0.0.1:2/none";
+  assert.equal((await findPrimary(url)).url, url);
+});
+
+testSeveral(
+  "several servers: one that is down, closes connections or does not respond is not used",
+  async () => {
+    await using two = await openTwo();
+    const faults = ["cut", "closeNewConnections", "silence"] as const;
+    for (const fault of faults) {
+      two.first[fault]();
+      const { url } = await findPrimary(two.url);
+      assert.equal(portOf(url), two.second.port, fault);
+      two.first.restore();
+    }
+  },
+);
+
+testSeveral(
+  "several servers: if none can be reached, calls fail, and few connections are attempted",
+  async () => {
+    let attempts = 0;
+    const listeners = [0, 1].map(() => Deno.listen({ hostname: "127.0.0.1", port: 0 }));
+    const accepting = listeners.map(async (listener) => {
+      for await (const connection of listener) {
+        attempts++;
+        connection.close();
+      }
+    });
+    const urls = listeners.map(({ addr }) => `postgres://user:secret@127.0.0.1:${addr.port}/db`);
+    const database = openDatabase({ url: joinServers(urls), poolSize: 10 });
+    const calls = Array.from({ length: 50 }, () => database.query((sql) => sql`select 1`));
+    const outcomes = await inTime("all calls have failed", Promise.allSettled(calls));
+    for (const outcome of outcomes) {
+      assert.equal(outcome.status, "rejected");
+      assert.equal(outcome.reason.name, "DatabaseUnavailable");
+      assert.doesNotMatch(String(outcome.reason), /secret/);
+    }
+    // All calls share one search, which asks each server every 200 ms for 1.5 s.
+    assert.ok(attempts <= 20, `${attempts} attempts`);
+    await database.close();
+    for (const listener of listeners) listener.close();
+    await Promise.all(accepting);
+  },
+);
+
+testSeveral(
+  "several servers: while none accepts writes, calls fail and say so, and work again afterwards",
+  async () => {
+    await using two = await openTwo();
+    const database = openDatabase({ url: two.url, poolSize: 2, deadlineMs: PATIENT_DEADLINE_MS });
+    const write = () => database.query((sql) => sql`create table if not exists public.written ()`);
+    await write();
+    await setReadOnly(two.database, "on");
+    await runSql(
+      two.database,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    await until("the servers are asked", async () => {
+      const error: Error = await write().then(() => assert.fail("written"), (error) => error);
+      return /is a standby or read-only, and accepts no writes$/.test(error.message);
+    });
+    await setReadOnly(two.database, "off");
+    await until("writes work again", () => write().then(() => true, () => false));
+    await database.close();
+  },
+);
+
+testSeveral(
+  "several servers: the pool and the kept connections go to another server when theirs fails",
+  async () => {
+    await using two = await openTwo();
+    const database = openDatabase({ url: two.url, poolSize: 2 });
+    let signals = 0;
+    const listening = listen({
+      url: two.url,
+      name: "test of several servers",
+      channel: "several_servers",
+      onSignal: () => signals++,
+      onError() {},
+    });
+    const responds = () => database.query((sql) => sql`select 1`).then(() => true, () => false);
+    await until("it listens", () => signals > 0);
+    assert.ok(await responds());
+    for (const [failing, fault] of [[two.first, "cut"], [two.second, "silence"]] as const) {
+      const before = signals;
+      failing[fault]();
+      await until(`the pool works: ${fault}`, responds);
+      await until(`a signal arrives: ${fault}`, async () => {
+        await runSql(two.database, "notify several_servers");
+        return signals > before + 1;
+      });
+      failing.restore();
+    }
+    await listening[Symbol.asyncDispose]();
+    await database.close();
+  },
+);
+
+testSeveral(
+  "several servers: the start finds no pooler, and migrations run on the primary",
+  async () => {
+    await using two = await openTwo();
+    two.first.cut();
+    const { url, pooling, directUrl } = await reachDatabase(two.url, null);
+    assert.deepEqual([url, pooling, directUrl], [two.url, "none", two.url]);
+    assert.deepEqual(await migrate(two.url, await loadMigrations()), []);
+    // As DATABASE_URL and DATABASE_DIRECT_URL.
+    await reachDatabase(two.url, two.database);
+  },
+);
+
+testSeveral(
+  "several servers: an error at the start names the hosts, and not the password",
+  async () => {
+    const url = "postgres://user:secret@127.0.0.1:2,127.0.0.1:3/db";
+    await assert.rejects(reachDatabase(url, null, 0), (error: Error) => {
+      assert.match(
+        error.message,
+        /the database at 127\.0\.0\.1:2,127\.0\.0\.1:3\/db: .*ECONNREFUSED/,
+      );
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    });
+  },
+);
+
+Deno.test("server URLs: hosts are separated from a user and a password with commas and @", () => {
+  assert.deepEqual(serverUrls("postgres://a,b:c@d@first:1,[::1]:2,third/db?x=1,2"), [
+    "postgres://a,b:c@d@first:1/db?x=1,2",
+    "postgres://a,b:c@d@[::1]:2/db?x=1,2",
+    "postgres://a,b:c@d@third/db?x=1,2",
+  ]);
+});
