@@ -8,6 +8,7 @@ import { PROJECT } from "./support/project.ts";
  * start first: a long one that started last would run alone at the end.
  */
 export const SECONDS: Record<string, number> = {
+  "tests/db/failover_test.ts": 200,
   "tests/sdk/languages_test.ts": 120,
   "tests/commands/lifecycle_test.ts": 101,
   "tests/subscriptions/life_cycles_test.ts": 92,
@@ -32,6 +33,8 @@ export const SECONDS: Record<string, number> = {
   "tests/webhooks/order_test.ts": 50,
   "tests/jobs/gateway_pause_sweeps_test.ts": 47,
   "tests/sandbox/memory_test.ts": 45,
+  "tests/db/asynchronous_failover_test.ts": 45,
+  "tests/db/several_servers_test.ts": 15,
   "tests/db/embedded_server_test.ts": 44,
   "tests/payments/check_paid_payments_test.ts": 42,
   "tests/pay/methods_test.ts": 42,

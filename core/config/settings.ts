@@ -142,7 +142,8 @@ export const SETTINGS = z.object({
   DATABASE_URL: setting(
     {
       description:
-        "URL of a PostgreSQL server, version 15 or newer, to use instead of the embedded one (secret)",
+        "URL of a PostgreSQL server, version 15 or newer, to use instead of the embedded one; can name " +
+        "several hosts (secret)",
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },

@@ -101,7 +101,7 @@ export const FINDINGS = {
   },
   replication_standby: {
     found: "The server is a standby, which accepts no writes.",
-    next: "Set DATABASE_URL to an address that always leads to the primary.",
+    next: "Set DATABASE_URL to an address that always leads to the primary, or name all servers.",
   },
   writes_ok: { found: "The database accepts writes.", next: null },
   writes_refused: {

@@ -231,3 +231,28 @@ Deno.test({
     assert.ok(kept.every(({ mark }) => mark !== "stale"));
   },
 });
+
+Deno.test({
+  name: "failover guide: its commands show, check, change and switch over the pair",
+  ignore,
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await pair.untilBothStream();
+    await pair.runGuide("haproxy -c");
+    assert.match(await pair.runGuide("pg_stat_replication"), /db\d +\| streaming +\| sync/);
+    assert.match(await pair.runGuide("edit-config"), /^\+loop_wait: 5$/m);
+
+    if ((await pair.primary()).name === "db2") await pair.promote();
+    await pair.untilBothStream();
+    await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+    await using service = await startUntilUp(settingsOf(sandbox, pair.url));
+    const listed = await pair.runGuide("switchover payments", {
+      "http://127.0.0.1:8000": service.url,
+    });
+    assert.match(listed, /Successfully switched over to "db2"/);
+    assert.match(listed, /db2 +\| \S+ +\| Leader/);
+    await pair.untilBothStream();
+    assert.match(await pair.runGuide("role of each server"), /db1 +\| \S+ +\| Sync Standby/);
+  },
+});

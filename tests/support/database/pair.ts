@@ -1,6 +1,7 @@
 /**
  * Two PostgreSQL servers under Patroni, with etcd, and HAProxy as the one address that moves. They
- * run with the files of `deploy/patroni/`, on free ports and with shorter times.
+ * are set up with the commands of docs/failover.md and the files of `deploy/patroni/`, on free
+ * ports and with shorter times.
  */
 
 import assert from "node:assert/strict";
@@ -8,6 +9,7 @@ import { join } from "node:path";
 import { NOBODY_USER } from "../../../db/embedded/platform.ts";
 import { freePort } from "../free_port.ts";
 import { hasProgram } from "../programs.ts";
+import { blockWith, readGuide, runBlock } from "../guides/text.ts";
 import { createDataFolder, PROJECT } from "../project.ts";
 import { until } from "../until.ts";
 import { runSql } from "./database.ts";
@@ -22,6 +24,8 @@ export interface DatabasePair extends AsyncDisposable {
   members: Member[];
   /** The files of the programs, and what they print. */
   folder: string;
+  /** Runs the command of docs/failover.md that contains `words`; returns what it prints. */
+  runGuide(words: string, morePlaces?: Record<string, string>): Promise<string>;
   /** The server that Patroni considers the primary; waits for one. */
   primary(): Promise<Member>;
   /** A planned switchover; returns the new primary. */
@@ -72,6 +76,7 @@ const PROGRAMS = {
   patroni: ["patroni", "--version"],
   etcd: ["etcd", "--version"],
   haproxy: ["/usr/sbin/haproxy", "-v"],
+  psql: ["psql", "--version"],
   ps: ["ps", "--version"],
 } as const;
 
@@ -84,7 +89,14 @@ const TIMES = {
 
 const NAMES = ["db1", "db2"];
 
-const PASSWORD = "password-of-payments";
+const PASSWORDS = {
+  SUPERUSER_PASSWORD: "password-of-postgres",
+  REPLICATION_PASSWORD: "password-of-replicator",
+  REWIND_PASSWORD: "password-of-rewinder",
+  PASSWORD: "password-of-payments",
+};
+
+const { PASSWORD, SUPERUSER_PASSWORD } = PASSWORDS;
 
 /** Whether all programs of a pair are installed. Of those that are not, prints one. */
 export async function hasPatroni(skipped: string): Promise<boolean> {
@@ -119,11 +131,17 @@ export async function startPair(options: PairOptions = {}): Promise<DatabasePair
   for (const member of members) member.start();
 
   const addresses = ports.map(({ postgres }) => `127.0.0.1:${postgres}`).join(",");
+  const places = {
+    "/etc/patroni/config.yml": join(folder, "db1.yml"),
+    "/etc/haproxy/haproxy.cfg": join(folder, "haproxy.cfg"),
+    "db1.internal:5432,db2.internal:5432": addresses,
+  };
   const pair: DatabasePair = {
     url: `postgres://payments:${PASSWORD}@${addresses}/payments?target_session_attrs=read-write`,
     address: `postgres://payments:${PASSWORD}@127.0.0.1:${port}/payments`,
     members,
     folder,
+    runGuide: (words, morePlaces) => runGuide(words, { ...places, ...morePlaces }),
     async primary() {
       let found: Member | undefined;
       await until("there is a primary", async () => {
@@ -153,7 +171,8 @@ export async function startPair(options: PairOptions = {}): Promise<DatabasePair
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-  await createServiceDatabase(await pair.primary());
+  await pair.primary();
+  await pair.runGuide("create database payments");
   await pair.untilBothStream();
   await until("HAProxy leads to the primary", () => responds(pair.address));
   const owned = resources.move();
@@ -216,20 +235,33 @@ interface FileOptions extends PairOptions {
   folder: string;
 }
 
+/** A command of the guide, with other files and addresses. */
+async function runGuide(
+  words: string,
+  places: Record<string, string>,
+  variables: Record<string, string> = {},
+): Promise<string> {
+  let block = blockWith(await readGuide("failover.md"), "sh", words);
+  for (const [from, to] of Object.entries(places)) block = block.replaceAll(from, to);
+  const path = `${Deno.env.get("PATH")}:/usr/sbin`;
+  const { stdout } = await runBlock(block, { PATH: path, ...PASSWORDS, ...variables });
+  return stdout;
+}
+
 /** `deploy/patroni/patroni.yml` for one of the servers. */
 async function patroniFile(options: FileOptions): Promise<string> {
   const { name, ports, etcd, folder, isSynchronous = true } = options;
   const own = ports[NAMES.indexOf(name)]!;
-  const text = await Deno.readTextFile(join(PROJECT, "deploy/patroni/patroni.yml"));
-  return replaceEach(text, {
+  const file = join(folder, `${name}.yml`);
+  await runGuide("deploy/patroni/patroni.yml", { "/etc/patroni/config.yml": file }, { NAME: name });
+  return replaceEach(await Deno.readTextFile(file), {
     ...TIMES,
-    "name: db1": `name: ${name}`,
     "listen: 0.0.0.0:8008": `listen: 127.0.0.1:${own.patroni}`,
-    "connect_address: db1.internal:8008": `connect_address: 127.0.0.1:${own.patroni}`,
+    [`connect_address: ${name}.internal:8008`]: `connect_address: 127.0.0.1:${own.patroni}`,
     "hosts: etcd1.internal:2379,etcd2.internal:2379,etcd3.internal:2379": `hosts: ${etcd}`,
     "synchronous_mode: true": `synchronous_mode: ${isSynchronous}`,
     "listen: 0.0.0.0:5432": `listen: 127.0.0.1:${own.postgres}`,
-    "connect_address: db1.internal:5432": `connect_address: 127.0.0.1:${own.postgres}`,
+    [`connect_address: ${name}.internal:5432`]: `connect_address: 127.0.0.1:${own.postgres}`,
     "/var/lib/postgresql/15/payments": join(folder, `${name}-data`),
     "/usr/lib/postgresql/15/bin": findOldestPrograms()!,
     "/var/lib/postgresql/patroni.pgpass": join(folder, `${name}.pgpass`),
@@ -302,7 +334,7 @@ function createMember(place: MemberPlace, startPatroni: () => Deno.ChildProcess)
     name,
     patroni: `http://127.0.0.1:${patroni}`,
     url: `postgres://payments:${PASSWORD}@127.0.0.1:${postgres}/payments`,
-    superuserUrl: `postgres://postgres:SUPERUSER_PASSWORD@127.0.0.1:${postgres}/payments`,
+    superuserUrl: `postgres://postgres:${SUPERUSER_PASSWORD}@127.0.0.1:${postgres}/payments`,
     start() {
       process ??= startPatroni();
     },
@@ -394,11 +426,4 @@ async function hasStandby(primary: Member, isSynchronous: boolean): Promise<bool
   const response = await fetch(`${primary.patroni}/cluster`).catch(() => null);
   const { members } = await response?.json() ?? { members: [] };
   return members.some(({ role }: { role: string }) => role === "sync_standby");
-}
-
-/** The database of the service, as in docs/failover.md. */
-async function createServiceDatabase({ superuserUrl }: Member): Promise<void> {
-  const maintenance = Object.assign(new URL(superuserUrl), { pathname: "/postgres" }).href;
-  await runSql(maintenance, `create role payments login password '${PASSWORD}'`);
-  await runSql(maintenance, "create database payments owner payments");
 }
