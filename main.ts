@@ -12,6 +12,7 @@ const COMMANDS = {
   migrate: () => import("./commands/migrate.ts"),
   keys: () => import("./commands/keys.ts"),
   account: () => import("./commands/account.ts"),
+  "after-restore": () => import("./commands/after_restore.ts"),
   run: () => import("./commands/run_task.ts"),
   demo: () => import("./commands/demo/command.ts"),
   doctor: () => import("./commands/doctor.ts"),

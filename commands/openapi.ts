@@ -5,6 +5,7 @@ import { type Service, settingsOf } from "../core/service.ts";
 import { systemClock } from "../core/time/clock.ts";
 import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { createDerivedIds } from "../core/secrets/derived_ids.ts";
 import { createLinks } from "../core/secrets/links.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { createEventStreams } from "../core/events/streams.ts";
@@ -43,6 +44,8 @@ export async function run(readConfig: () => Config): Promise<void> {
     log,
     jobQueue,
     links: createLinks(new Uint8Array(1), () => null),
+    deriveId: createDerivedIds(new Uint8Array(1)),
+    restoredAt: null,
     events: createEvents(),
     waker: createEventWaker({ database, jobQueue, clock, log }),
     poster: createPoster({ allowPrivate: false }),

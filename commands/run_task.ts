@@ -5,8 +5,10 @@ import { validate as isUuid } from "uuid";
 import { type Service, settingsOf } from "../core/service.ts";
 import { ClockSkewed, createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { createDerivedIds } from "../core/secrets/derived_ids.ts";
 import { createLinks } from "../core/secrets/links.ts";
 import { ensureLinkSecret } from "../db/access/link_secret.ts";
+import { findLastRestore } from "../db/access/restores.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
 import { createKeyReleases } from "../db/records/key_releases.ts";
@@ -139,6 +141,7 @@ async function openService(
   const account = await openAccountGuard(database, config, log);
   const { background } = resources.use(await openGateway(gatewayConfig, log, account));
   await requireSameAccount(background, log);
+  const secret = await database.query(ensureLinkSecret, "read secret of links");
   const waker = resources.use(createEventWaker({
     database,
     clock,
@@ -158,10 +161,9 @@ async function openService(
     clock,
     clockCheck: createClockCheck({ serviceClock, gateway: background }),
     log,
-    links: createLinks(
-      await database.query(ensureLinkSecret, "read secret of links"),
-      () => config.publicUrl,
-    ),
+    links: createLinks(secret, () => config.publicUrl),
+    deriveId: createDerivedIds(secret),
+    restoredAt: await database.query(findLastRestore, "find last restore"),
     events,
     waker,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),

@@ -11,8 +11,10 @@ import type { Config } from "../core/config/config.ts";
 import { type Logo, readLogo } from "../core/config/logo.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
+import { createDerivedIds } from "../core/secrets/derived_ids.ts";
 import { createLinks } from "../core/secrets/links.ts";
 import { ensureLinkSecret } from "../db/access/link_secret.ts";
+import { findLastRestore } from "../db/access/restores.ts";
 import { createEventWaker } from "../core/events/waker.ts";
 import { addMailHandlers } from "../core/mail/handlers.ts";
 import { createMailer } from "../core/posting/mailer.ts";
@@ -247,6 +249,8 @@ async function openService(
     log,
     jobQueue,
     links,
+    deriveId: createDerivedIds(secret),
+    restoredAt: await database.query(findLastRestore, "find last restore"),
     events,
     waker: resources.use(createEventWaker({ database, jobQueue, clock, log })),
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),

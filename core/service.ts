@@ -11,6 +11,7 @@ import type { GatewayClient } from "./gateway/client.ts";
 import type { EndpointRules } from "./posting/endpoint_url.ts";
 import type { Poster } from "./posting/post.ts";
 import type { Links } from "./secrets/links.ts";
+import type { DeriveId } from "./secrets/derived_ids.ts";
 import { createSecretBox, type SecretBox } from "./secrets/secret_box.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { Clock } from "./time/clock.ts";
@@ -50,6 +51,10 @@ export interface Service {
   notificationConfirm: Config["notificationConfirm"];
   /** Links to the pages for customers. */
   links: Links;
+  /** Ids that follow from idempotency keys. */
+  deriveId: DeriveId;
+  /** When the database was restored from a backup for the last time; null: never. */
+  restoredAt: Date | null;
   merchant: Config["merchant"];
   /** The image in the merchant's logo file. */
   logo: Logo | null;

@@ -1,13 +1,15 @@
 /** `createCheckout`: stores a checkout and reserves the order ids of its attempts. */
 
 import { type GatewayCheckout, insertCheckout } from "../../db/billing/checkouts.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import { reserveOrderIds } from "../../db/writing/record_writes.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { invalidField, ServiceError } from "../errors.ts";
-import { changeOnce } from "../idempotency/change_once.ts";
+import { type Change, changeOnce } from "../idempotency/change_once.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
+import { generatedOrders } from "../records/generated_orders.ts";
 import type { Service } from "../service.ts";
 import { offeredMethods } from "./methods.ts";
 import { type CheckoutInput, MAX_ATTEMPTS } from "./schema.ts";
@@ -31,19 +33,31 @@ export async function createCheckout(
   requireOrderPrefix(caller, input);
   requireReturnUrls(service, input);
   const now = new Date(service.clock());
-  const checkout = newCheckout(input, caller, now);
+  const toOrderId = (id: string) => orderIdFrom(id, caller.orderPrefix);
+  const orders = generatedOrders(service, caller, requestKey, toOrderId);
+  const newWithOrder = () =>
+    newCheckout({ ...input, order_id: input.order_id ?? orders.current() }, caller, now);
+  const checkout = newWithOrder();
   const problem = findProblem(checkout, now);
   // Time has passed since the first request: a repeated one gets the stored reply.
   if (problem && !(requestKey && await isKeyUsed(service, caller, requestKey))) throw problem;
-  const changed = await changeOnce(service, caller, requestKey, async (sql) => {
-    if (!await reserveOrderIds(sql, checkout, orderIdsOf(checkout))) throw orderIdInUse(checkout);
-    await insertCheckout(sql, checkout);
-    const view = viewCheckout(checkout);
-    return { result: view, reply: { body: view } };
-  }, "insert checkout");
+  const insert = (checkout: GatewayCheckout) =>
+    changeOnce(service, caller, requestKey, (sql) => insertOnce(sql, checkout), "insert checkout");
+  const changed = await insert(checkout).catch(async (error) => {
+    if (!isOrderIdInUse(error) || checkout.order_id !== orders.current()) throw error;
+    await orders.next();
+    return await insert(newWithOrder());
+  });
   return "result" in changed
     ? { body: changed.result, isReplayed: false }
     : { body: changed.replayed as CheckoutView, isReplayed: true };
+}
+
+async function insertOnce(sql: Sql, checkout: GatewayCheckout): Promise<Change<CheckoutView>> {
+  if (!await reserveOrderIds(sql, checkout, orderIdsOf(checkout))) throw orderIdInUse(checkout);
+  await insertCheckout(sql, checkout);
+  const view = viewCheckout(checkout);
+  return { result: view, reply: { body: view } };
 }
 
 function newCheckout(input: CheckoutInput, caller: Caller, now: Date): GatewayCheckout {
@@ -52,8 +66,7 @@ function newCheckout(input: CheckoutInput, caller: Caller, now: Date): GatewayCh
   return {
     id,
     user_id: caller.userId,
-    // Ends in a letter, like that of a charge: the signature of a notification needs it.
-    order_id: input.order_id ?? `${caller.orderPrefix ?? ""}${id}-c`,
+    order_id: input.order_id ?? orderIdFrom(id, caller.orderPrefix),
     status: "open",
     gross_amount: input.gross_amount,
     currency: "IDR",
@@ -81,6 +94,11 @@ function newCheckout(input: CheckoutInput, caller: Caller, now: Date): GatewayCh
   };
 }
 
+/** Ends in a letter, like that of a charge: the signature of a notification needs it. */
+function orderIdFrom(id: string, orderPrefix = ""): string {
+  return `${orderPrefix}${id}-c`;
+}
+
 /** Attempt 1 has the order id itself, the others a tilde and their number. */
 export function orderIdOf({ order_id }: Pick<GatewayCheckout, "order_id">, number: number): string {
   return number === 1 ? order_id : `${order_id}~${number}`;
@@ -88,6 +106,10 @@ export function orderIdOf({ order_id }: Pick<GatewayCheckout, "order_id">, numbe
 
 function orderIdsOf(checkout: GatewayCheckout): string[] {
   return Array.from({ length: MAX_ATTEMPTS }, (_, index) => orderIdOf(checkout, index + 1));
+}
+
+function isOrderIdInUse(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "duplicate_order";
 }
 
 function orderIdInUse({ order_id }: GatewayCheckout): ServiceError {

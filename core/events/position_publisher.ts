@@ -12,7 +12,7 @@ import { runOnOneInstance } from "../../db/connection/one_instance.ts";
 import type { EventHandlers, PositionPublisher, Service } from "../service.ts";
 
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
-const LOCK = 0x6576656e7473n;
+export const PUBLISHER_LOCK = 0x6576656e7473n;
 
 /** How often to look for events. A signal can be missing, because its sender crashed. */
 const POLL_MS = 1_000;
@@ -34,7 +34,7 @@ export function startPositionPublisher(service: Service): PositionPublisher {
   const publisher = runOnOneInstance({
     url: databaseUrl,
     name: "payment-gateway publisher",
-    lock: LOCK,
+    lock: PUBLISHER_LOCK,
     channel: COMMITTED_CHANNEL,
     pauseMs: PAUSE_MS,
     pollMs: POLL_MS,

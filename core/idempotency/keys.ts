@@ -83,6 +83,17 @@ export function oldestValidKey(service: Pick<Service, "keep">, now: Date): Date 
   return new Date(Math.max(0, now.getTime() - keyLifetimeMs(service)));
 }
 
+/**
+ * Whether a request with a new key may repeat one that the database has lost: since its restore
+ * from a backup, keys of the lost time are still valid. Such a request asks the gateway first.
+ */
+export function mayRepeatLostRequest(
+  service: Pick<Service, "restoredAt" | "clock" | "keep">,
+): boolean {
+  const { restoredAt, clock } = service;
+  return restoredAt !== null && clock() < restoredAt.getTime() + keyLifetimeMs(service);
+}
+
 /** Claims the key for a request that changes an existing record, or calls `resumeOrReplay`. */
 export async function claimOrResume(
   service: Service,

@@ -19,6 +19,7 @@ import {
   type RecordClaim,
   sendCreation,
 } from "../records/create.ts";
+import { generatedOrders } from "../records/generated_orders.ts";
 import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
@@ -103,12 +104,14 @@ async function claimInvoice(
 ): Promise<RecordClaim<GatewayInvoice, InvoiceView>> {
   // A new invoice that replaces a failed one gets the same order id and number. The gateway accepts
   // only one invoice for each order id and each number, so it cannot create both.
+  const toOrderId = (id: string) => orderIdFrom(id, caller.orderPrefix);
+  const orders = generatedOrders(service, caller, requestKey, toOrderId);
   const claim = () =>
     claimRecord(service, invoiceKind, { caller, requestKey }, (failed) => {
-      const order_id = input.order_id ?? failed?.order_id;
+      const order_id = input.order_id ?? failed?.order_id ?? orders.current();
       const invoice_number = input.invoice_number ?? failed?.invoice_number;
       return newInvoice({ ...input, order_id, invoice_number }, caller, new Date(service.clock()));
-    });
+    }, input.order_id === undefined ? orders : null);
   try {
     return await claim();
   } catch (error) {
@@ -138,7 +141,7 @@ export function newInvoice(
     id,
     user_id: userId,
     invoice_number: input.invoice_number ?? generateNumber(now),
-    order_id: input.order_id ?? generateOrderId(id, orderPrefix),
+    order_id: input.order_id ?? orderIdFrom(id, orderPrefix),
     gateway_invoice_id: null,
     status: "pending",
     customer_name: input.customer_name,
@@ -178,7 +181,7 @@ export function newInvoice(
  * The gateway allows 36 characters. The id ends in a letter: a notification signs the order id and
  * the status code as one text, and after digits it would not be clear where the order id ends.
  */
-function generateOrderId(id: string, orderPrefix?: string): string {
+function orderIdFrom(id: string, orderPrefix?: string): string {
   const digits = id.replaceAll("-", "");
   // With a prefix, the 32 hexadecimal digits would be too long; in base 36, they are at most 25.
   return orderPrefix ? `${orderPrefix}${BigInt(`0x${digits}`).toString(36)}-i` : `${digits}-i`;

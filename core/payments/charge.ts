@@ -16,7 +16,12 @@ import {
   type Transaction,
 } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
-import { keyLifetimeMs, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
+import {
+  keyLifetimeMs,
+  mayRepeatLostRequest,
+  type RequestKey,
+  type RequestResult,
+} from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -25,6 +30,7 @@ import {
   type NewRecord,
   type RecordCreation,
 } from "../records/create.ts";
+import { generatedOrders } from "../records/generated_orders.ts";
 import {
   endCreation,
   endWithUnknownOutcome,
@@ -41,7 +47,7 @@ import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
 import { matchTransaction } from "./match_transaction.ts";
-import { newPayment } from "./new_payment.ts";
+import { newPayment, orderIdFrom } from "./new_payment.ts";
 import {
   changePayment,
   checkPaymentJob,
@@ -146,15 +152,30 @@ async function claimCharge(
   input: ChargeInput & ChargedAttempt,
   requestKey: RequestKey | null,
 ): Promise<ChargeClaim> {
+  const toOrderId = (id: string) => orderIdFrom(id, caller.orderPrefix);
+  const orders = generatedOrders(service, caller, requestKey, toOrderId);
   let replaces: EarlierRecord<GatewayPayment> | null = null;
   for (;;) {
     // A payment that replaces an earlier one keeps its order id. The gateway accepts only one
     // charge for each order id, so it cannot charge twice if the earlier request still arrives.
-    const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
+    const known: string | undefined = input.order_id ?? replaces?.record?.order_id;
+    const order_id = known ?? orders.current();
+    const isOrderGenerated = known === undefined && order_id !== undefined;
     const now = new Date(service.clock());
     const record = newPayment({ ...input, order_id }, caller.userId, now, caller.orderPrefix);
-    const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
+    const insert: RecordCreation<GatewayPayment> = {
+      caller,
+      requestKey,
+      record,
+      replaces,
+      isOrderGenerated,
+    };
     const inserted = await insertRecord(service, paymentKind, insert);
+    if (inserted.type === "order_in_use") {
+      await orders.next();
+      replaces = inserted.earlier;
+      continue;
+    }
     if (inserted.type === "new") return { ...inserted, payment: record };
     if (inserted.type === "replay") return inserted;
     const { earlier, request } = inserted;
@@ -235,6 +256,10 @@ async function sendCharge(
   // by another one.
   if (service.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
     return { type: "unfinished", problem: problems.sentTooLate(payment) };
+  }
+  if (type === "new" && request.key && mayRepeatLostRequest(service)) {
+    const lost = await findLostCharge(service, payment);
+    if (lost) return lost;
   }
   let answer: GatewayResponse<Transaction>;
   try {
@@ -346,8 +371,10 @@ async function resolveFailure(
   const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
   const isOurs = found.type === "ours" &&
     (wasOrderSentBefore || found.evidence === "payment_ref");
-  // A request without a key is not a retry, so another system has created the transaction.
-  const canBeLost = hasKey && isListed && !wasOrderSentBefore;
+  // A request without a key is not a retry, so another system has created the transaction. An
+  // earlier attempt of this payment would have named it.
+  const isNamed = isListed && Boolean(found.answer.body.metadata?.payment_ref);
+  const canBeLost = hasKey && isListed && (!wasOrderSentBefore || isNamed);
   if (isOurs || (canBeLost && await isLostCharge(service, payment, found.answer.body))) {
     return { type: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
@@ -366,6 +393,23 @@ async function resolveFailure(
     ? orderExistsAtGateway(payment, error)
     : problems.orderIdInUse(payment, error);
   return { type: "refused", problem, error, mayOrderBePaid };
+}
+
+/**
+ * After a restore, a charge with a key may repeat one that the database has lost. Its transaction
+ * may have ended without a payment, and the gateway would then accept the order id again. Null:
+ * there is no such transaction.
+ */
+async function findLostCharge(
+  service: Service,
+  payment: GatewayPayment,
+): Promise<SentCharge | null> {
+  const found = await tryFindByOrder(service, payment);
+  if (found.type === "failed") return { type: "unfinished", problem: found.problem };
+  if (found.type === "none") return null;
+  const transaction = found.answer.body;
+  const isOurs = found.type === "ours" || await isLostCharge(service, payment, transaction);
+  return isOurs ? { type: "made", transaction, askedAtVersion: payment.version } : null;
 }
 
 type FoundOrFailed = FoundByOrder | { type: "failed"; problem: ServiceError };

@@ -44,7 +44,7 @@ export function newPayment(
     ...DEFAULTS,
     id,
     user_id: userId,
-    order_id: input.order_id ?? orderPrefix + generateOrderId(id),
+    order_id: input.order_id ?? orderIdFrom(id, orderPrefix),
     payment_type: input.payment_type,
     bank: input.bank ?? null,
     store: input.store ?? null,
@@ -70,11 +70,11 @@ export function newPayment(
 }
 
 /**
- * The order id ends in a letter. The signature of a notification covers the order id and the status
- * code without a separator. If an order id ended in digits, it would not be clear where it ends.
+ * A generated order id. It ends in a letter. The signature of a notification covers the order id
+ * and the status code without a separator. If an order id ended in digits, it would not be clear where it ends.
  */
-function generateOrderId(id: string): string {
-  return `${id}-p`;
+export function orderIdFrom(id: string, orderPrefix = ""): string {
+  return `${orderPrefix}${id}-p`;
 }
 
 function newItem(item: ItemInput, position: number, paymentId: string): GatewayPaymentItem {

@@ -14,7 +14,7 @@ import {
   isEarlierCallInProgress,
   type Transaction,
 } from "../gateway/responses.ts";
-import { finishKey, type RequestResult } from "../idempotency/keys.ts";
+import { finishKey, keyLifetimeMs, type RequestResult } from "../idempotency/keys.ts";
 import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -82,26 +82,30 @@ export async function refundPayment(
       ? await findOwn(asCaller, paymentKind, caller, id)
       : begun.record;
     const earlier = known.refunds.find((refund) => refund.id === request.refundId);
+    const options = { ...input, shown, mayBeMade: begun.type === "resume" };
     const body = earlier && earlier.status !== "failed"
       ? await resumeRefund(asCaller, request, known, earlier)
-      : await startRefund(asCaller, request, known, { ...input, shown });
+      : await startRefund(asCaller, request, known, options);
     return { body, isReplayed: false };
   } catch (error) {
     throw await endWithError(asCaller, paymentKind, request, begun.record, error);
   }
 }
 
+/** `mayBeMade`: an earlier request with the key may have made the refund. */
 async function startRefund(
   service: Service,
   request: KeyedRequest,
   known: GatewayPayment,
-  input: RefundInput & Pick<ActionRequest, "shown">,
+  input: RefundInput & Pick<ActionRequest, "shown"> & { mayBeMade: boolean },
 ): Promise<RefundedPayment> {
   requireRefundableMethod(known);
   // The notification about the payment may be late or lost.
-  const current = canBecomeSettled(known.transaction_status)
-    ? await checkForAction(service, known, "refund", "refused")
+  const current = canBecomeSettled(known.transaction_status) || input.mayBeMade
+    ? await checkForAction(service, known, "refund", input.mayBeMade ? "unknown" : "refused")
     : known;
+  const { refund_key, lost } = chooseRefundKey(service, request, current);
+  if (lost) return await resumeRefund(service, request, current, lost);
   requireRefundable(current);
   if (service.gateway.breakerState("write") === "open") throw gatewayDownProblem();
   const payment = await requireTransaction(service, current, "refund");
@@ -111,13 +115,49 @@ async function startRefund(
     source: "refund",
     wasSentBefore: false,
   } as const;
-  const reserved = await reserveAmount(service, refundRequest, payment, input);
+  const reserved = await reserveAmount(service, refundRequest, payment, { ...input, refund_key });
   // If this process was paused, the task may have ended the refund, and another one may be made.
   if (service.clock() >= requestEnd(refundIn(reserved, refundRequest)).getTime()) {
     throw await endAsUnknown(service, refundRequest, reserved, problems.sentTooLate(reserved));
   }
   return await sendRefund(service, refundRequest, reserved);
 }
+
+interface ChosenRefundKey {
+  /** Null: the refund's id is the key, because the request has no idempotency key. */
+  refund_key: string | null;
+  /** The refund that an earlier request with the key made, which the database has lost. */
+  lost: GatewayRefund | null;
+}
+
+/**
+ * The refund key follows from the idempotency key, so the gateway makes the refund once, even if
+ * the database has lost the first request. A number makes it differ if the idempotency key was used
+ * for this payment before: the earlier refund failed, or the idempotency key has expired since.
+ */
+function chooseRefundKey(
+  service: Service,
+  { key }: KeyedRequest,
+  { refunds, transaction_id }: GatewayPayment,
+): ChosenRefundKey {
+  if (!key || transaction_id === null) return { refund_key: null, lost: null };
+  const since = service.clock() - keyLifetimeMs(service);
+  const byKey = new Map(refunds.map((refund) => [refund.refund_key, refund]));
+  const candidates = Array.from(
+    { length: refunds.length + 1 },
+    // Not the payment's id: after a restore, the payment may have another one.
+    (_, use) => service.deriveId("refund", key.user_id, key.key, transaction_id, use),
+  );
+  const lost = candidates.map((each) => byKey.get(each)).find((refund) =>
+    refund && refund.status !== "failed" && refund.created_at.getTime() >= since
+  );
+  return { refund_key: candidates.find((each) => !byKey.has(each))!, lost: lost ?? null };
+}
+
+type ReservedRefund =
+  & RefundInput
+  & Pick<ActionRequest, "shown">
+  & Pick<ChosenRefundKey, "refund_key">;
 
 /**
  * Inserts the refund and reserves its amount before the call. Each reservation is valid only for
@@ -128,7 +168,7 @@ async function reserveAmount(
   service: Service,
   request: KeyedRequest & { refundId: string },
   known: GatewayPayment,
-  { amount, reason, direct, shown }: RefundInput & Pick<ActionRequest, "shown">,
+  { amount, reason, direct, shown, refund_key }: ReservedRefund,
 ): Promise<GatewayPayment> {
   return await changePayment(service, known, (payment) => {
     requireAsShown(paymentKind, { shown }, payment);
@@ -145,7 +185,7 @@ async function reserveAmount(
       id: request.refundId,
       payment_id: payment.id,
       user_id: payment.user_id,
-      refund_key: request.refundId,
+      refund_key: refund_key ?? request.refundId,
       amount: wanted,
       reason: reason ?? null,
       is_direct: direct,

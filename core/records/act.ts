@@ -175,7 +175,10 @@ async function resolveFailure<R extends GatewayRecord, View extends object, Answ
 
 export type BegunAction<R> =
   | { type: "new"; record: R; request: KeyedRequest }
-  /** An earlier request with the same key did not finish; its call may have succeeded. */
+  /**
+   * An earlier request with the same key did not finish, or the database may have lost it; its call
+   * may have succeeded.
+   */
   | { type: "resume"; record: R; request: KeyedRequest }
   | { type: "replay"; body: object };
 
@@ -192,7 +195,8 @@ export async function beginAction<R extends GatewayRecord>(
   const { key, earlier } = claim;
   const { isRetriedByJob } = requestKey;
   const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob };
-  return { type: earlier ? "resume" : "new", record, request };
+  const isResumed = earlier !== null || keys.mayRepeatLostRequest(service);
+  return { type: isResumed ? "resume" : "new", record, request };
 }
 
 /**

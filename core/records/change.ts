@@ -15,6 +15,7 @@ import {
   type RecordKind,
   requireInvariants,
 } from "./record.ts";
+import { eventCountOf } from "./restored.ts";
 
 /**
  * `decide` returns the change for the given record; null: nothing to change. If another write came
@@ -104,9 +105,10 @@ export function buildWrite<R extends GatewayRecord>(
   const now = new Date(service.clock());
   const { transition, notification } = change;
   const names = transition?.events ?? [];
+  const event_count = eventCountOf(service, current);
   const record: R = {
     ...kind.apply(current, change),
-    event_count: current.event_count + names.length,
+    event_count: event_count + names.length,
     updated_at: now,
   };
   requireInvariants(service, kind, record, current, change.set);
@@ -115,7 +117,7 @@ export function buildWrite<R extends GatewayRecord>(
     name,
     resource: kind.resource,
     resource_id: record.id,
-    sequence: current.event_count + index + 1,
+    sequence: event_count + index + 1,
     user_id: record.user_id,
     data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.eventData },
     created_at: now,

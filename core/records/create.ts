@@ -22,6 +22,7 @@ import {
   keyWithReply,
   replyFromRecord,
 } from "./keyed_request.ts";
+import type { GeneratedOrders } from "./generated_orders.ts";
 import { gatewayDownProblem } from "./problems.ts";
 import {
   type CreatedKind,
@@ -54,7 +55,9 @@ export interface NewRecord<R> {
 export type Insertion<R, View> =
   | NewRecord<R>
   | { type: "replay"; body: View }
-  | { type: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
+  | { type: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest }
+  /** The generated order id is in use. The request has claimed its key, and needs another one. */
+  | { type: "order_in_use"; earlier: EarlierRecord<R> };
 
 /** The new record, or that of an earlier request with the same key, which is continued. */
 export type RecordClaim<R, View> =
@@ -68,6 +71,8 @@ export interface RecordCreation<R> {
   record: R;
   /** A failed record of an earlier request with the same key, which the new record replaces. */
   replaces: EarlierRecord<R> | null;
+  /** Whether the order id follows from the key; if it is in use, the caller did not choose it. */
+  isOrderGenerated?: boolean;
 }
 
 /** What differs between an invoice and a subscription. */
@@ -129,12 +134,20 @@ export async function claimRecord<R extends SentRecord, View extends object>(
   { caller, requestKey }: Pick<RecordCreation<R>, "caller" | "requestKey">,
   /** `failed`: the failed record of an earlier request, which the new one replaces. */
   newRecord: (failed: R | null) => R,
+  orders: GeneratedOrders | null = null,
 ): Promise<RecordClaim<R, View>> {
   let replaces: EarlierRecord<R> | null = null;
   for (;;) {
     const record = newRecord(replaces?.record ?? null);
-    const insert: RecordCreation<R> = { caller, requestKey, record, replaces };
+    const { order_id } = record as { order_id?: string };
+    const isOrderGenerated = orders !== null && orders.current() === order_id;
+    const insert: RecordCreation<R> = { caller, requestKey, record, replaces, isOrderGenerated };
     const inserted: Insertion<R, View> = await insertRecord(service, kind, insert);
+    if (inserted.type === "order_in_use") {
+      await orders!.next();
+      replaces = inserted.earlier;
+      continue;
+    }
     if (inserted.type !== "resume") return inserted;
     const { earlier, request } = inserted;
     if (earlier?.record && earlier.record.status !== "failed") {
@@ -209,7 +222,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
 async function tryInsert<R extends GatewayRecord, View extends object>(
   service: Service,
   kind: CreatedKind<R, View>,
-  { caller, requestKey, record, replaces }: RecordCreation<R>,
+  { caller, requestKey, record, replaces, isOrderGenerated }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
   record.created_by = actorOf(caller);
@@ -230,6 +243,9 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
     () => keys.releaseAfterError(service, replaces?.key ?? null, run),
   );
   if (requestKey && !isClaimed) return await findEarlier(service, kind, caller, requestKey);
+  if (!isInserted && key && isOrderGenerated) {
+    return { type: "order_in_use", earlier: { id: record.id, record: null, key } };
+  }
   if (!isInserted) throw await refuseOrder(service, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
   return { type: "new", record, request, probe: null };

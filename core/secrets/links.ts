@@ -1,7 +1,7 @@
 /**
  * Links to the pages for customers. A link contains a token: what it leads to, the id, and a code
- * that only this installation can compute. The secret is kept in the database and has no other use,
- * so a new key of the gateway breaks no link.
+ * that only this installation can compute. The secret is kept in the database, so a new key of the
+ * gateway breaks no link. Derived ids depend on it, too (`derived_ids.ts`).
  */
 
 import { Buffer } from "node:buffer";

@@ -92,3 +92,20 @@ export async function scheduleCheck(
     update gateway.${sql.unsafe(table)} set check_at = ${at}
     where id = ${id} and (check_at is null or check_at > ${at})`;
 }
+
+/** Makes all records due for a check that can still change. Returns how many, by table. */
+export async function makeChecksDue(sql: Sql): Promise<Record<string, number>> {
+  const payments = await sql`
+    update gateway.payments payment set check_at = now()
+    from gateway.payment_filters due where due.payment_id = payment.id and due.check_at > now()`;
+  const invoices = await sql`update gateway.invoices set check_at = now() where check_at > now()`;
+  const checkouts = await sql`update gateway.checkouts set check_at = now() where check_at > now()`;
+  const subscriptions = await sql`
+    update gateway.subscriptions set checked_at = null where check_at is not null`;
+  return {
+    payments: payments.count,
+    invoices: invoices.count,
+    checkouts: checkouts.count,
+    subscriptions: subscriptions.count,
+  };
+}

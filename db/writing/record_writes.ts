@@ -190,6 +190,13 @@ export async function reserveOrderIds(
   return reserved.length === orderIds.length;
 }
 
+/** Those of the order ids that are reserved. */
+export async function listReservedOrderIds(sql: Sql, orderIds: string[]): Promise<string[]> {
+  const rows = await sql<{ order_id: string }[]>`
+    select order_id from gateway.order_ids where order_id = any(${sql.array(orderIds)}::text[])`;
+  return rows.map(({ order_id }) => order_id);
+}
+
 /** The beginnings of an order id that can be the prefix of a user. */
 function prefixesSql(orderId: string): string {
   const { min, max } = ORDER_PREFIX_LENGTH;

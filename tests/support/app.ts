@@ -13,8 +13,10 @@ import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { readLogo } from "../../core/config/logo.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
+import { createDerivedIds } from "../../core/secrets/derived_ids.ts";
 import { createLinks } from "../../core/secrets/links.ts";
 import { ensureLinkSecret } from "../../db/access/link_secret.ts";
+import { findLastRestore } from "../../db/access/restores.ts";
 import { createEventWaker } from "../../core/events/waker.ts";
 import {
   createEventStreams,
@@ -178,6 +180,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const keyReleases = createKeyReleases({ database });
   const { databaseUrl } = options;
   const events = options.events ?? createEvents();
+  const linkSecret = await readLinkSecret(opened);
   const service: Service = {
     ...settingsOf(config),
     logo: await readLogo(config),
@@ -193,7 +196,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock,
     events,
-    links: createLinks(await readLinkSecret(opened), () => config.publicUrl),
+    links: createLinks(linkSecret, () => config.publicUrl),
+    deriveId: createDerivedIds(linkSecret),
+    restoredAt: await opened.query(findLastRestore).catch(() => null),
     clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
   };
   if (config.mail) {

@@ -1,0 +1,50 @@
+/**
+ * `deno task after-restore`: prepares a database that was restored from a backup, before the
+ * service starts on it.
+ */
+
+import type { Config } from "../core/config/config.ts";
+import { PUBLISHER_LOCK } from "../core/events/position_publisher.ts";
+import { dayInWib } from "../core/gateway/times.ts";
+import { SEQUENCE_STEP } from "../core/records/restored.ts";
+import { findEndOfBackup, insertRestore, skipSequences } from "../db/access/restores.ts";
+import type { Database, Sql } from "../db/connection/database.ts";
+import { makeChecksDue } from "../db/records/records.ts";
+import { openCommandDatabase } from "./migrate.ts";
+import { Failure } from "./terminal.ts";
+
+const USAGE = `Usage: after-restore
+Run it once after the database was restored from a backup, before the service starts.`;
+
+export async function run(readConfig: () => Config, args: string[]): Promise<void> {
+  if (args.length > 0) throw new Failure(USAGE);
+  await using opened = await openCommandDatabase(readConfig());
+  const { endsAt, checks } = await prepare(opened.database);
+  if (endsAt === null) return console.log("The database has no payments.");
+  const counts = Object.entries(checks).map(([table, count]) => `${count} ${table}`);
+  console.log(`The backup ends at ${endsAt.toISOString()}.
+The service will check at the gateway: ${counts.join(", ")}.
+Now start the service, and upload the gateway's reports of ${dayInWib(endsAt)} and later days.`);
+}
+
+/** In one transaction. Throws a `Failure` if the service runs. */
+async function prepare(database: Database) {
+  return await database.transaction(async (sql) => {
+    await requireStopped(sql);
+    const endsAt = await findEndOfBackup(sql);
+    const checks = await makeChecksDue(sql);
+    await skipSequences(sql, SEQUENCE_STEP);
+    await insertRestore(sql);
+    return { endsAt, checks };
+  });
+}
+
+/** An instance that runs does not know of the restore. One of them has this lock. */
+async function requireStopped(sql: Sql): Promise<void> {
+  const [row] = await sql<[{ is_free: boolean }]>`
+    select pg_try_advisory_xact_lock(${PUBLISHER_LOCK.toString()}::bigint) as is_free`;
+  if (row.is_free) return;
+  throw new Failure(
+    "The service runs on this database. Stop all instances, and run this command again.",
+  );
+}
