@@ -1,0 +1,338 @@
+/** The guide "Restoring a backup", followed with a service, callers and subscribers. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openDatabase } from "../../db/connection/database.ts";
+import { dayInWib } from "../../core/gateway/times.ts";
+import { callService } from "../support/client.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import {
+  type DebianPostgres,
+  findPrograms,
+  startDebianPostgres,
+} from "../support/database/debian_postgres.ts";
+import { type Json, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
+import { createDataFolder } from "../support/project.ts";
+import { openShop, type Sent, type Shop } from "../support/restore/shop.ts";
+import { openSubscribers } from "../support/restore/subscribers.ts";
+import { type ServiceProcess, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const STAFF_KEY = "gk_" + "r".repeat(43);
+const SERVER_KEY = "Mid-server-of-the-restore";
+
+const programs = findPrograms();
+
+/** What the shop has done, before the backup and after it. */
+type Done = Record<string, Sent>;
+
+async function actBefore(shop: Shop, sandbox: TestSandbox): Promise<Done> {
+  const before = {
+    partly: await shop.paid(50_000),
+    fully: await shop.paid(60_000),
+    held: await shop.card(70_000, { authorize: true }),
+    released: await shop.card(80_000, { authorize: true }),
+    pending: await shop.send("/charge/", {
+      payment_type: "bank_transfer",
+      bank: "bca",
+      gross_amount: 90_000,
+    }),
+    expiring: await shop.gopay(15_000),
+    checkout: await shop.send("/checkouts/", { gross_amount: 110_000 }),
+    invoice: await shop.invoice(),
+  };
+  const refundPath = `/payments/${before.fully.reply.id}/refund/`;
+  const refund = await shop.send(refundPath, { amount: 10_000 });
+  await sandbox.waitForWebhooks();
+  return { ...before, refund };
+}
+
+async function actAfter(shop: Shop, sandbox: TestSandbox, before: Done): Promise<Done> {
+  const act = (record: Sent, action: string, body?: Json, headers?: Record<string, string>) =>
+    shop.send(`/payments/${record.reply.id}/${action}/`, body, headers);
+  const pay = (record: Json) => sandbox.control(`transactions/${record.transaction_id}/pay`);
+  await pay(before.pending!.reply);
+  await shop.choose(before.checkout!.reply, "gopay");
+  const checkoutOrder = before.checkout!.reply.order_id;
+  const [attempt] = await sandbox.control(
+    `transactions?order_id=${checkoutOrder}`,
+    undefined,
+    "GET",
+  );
+  await pay(attempt);
+  await sandbox.control(`invoices/${before.invoice!.reply.gateway_invoice_id}/pay`, {});
+  const paid = await shop.paid(21_000);
+  const lost = await shop.paid(22_000);
+  const after: Done = {
+    partialRefund: await act(before.partly!, "refund", { amount: 20_000 }),
+    otherRefund: await act(before.partly!, "refund", { amount: 5_000 }),
+    restRefund: await act(before.fully!, "refund"),
+    capture: await act(before.held!, "capture", { amount: 65_000 }),
+    release: await act(before.released!, "cancel"),
+    expiry: await act(before.expiring!, "expire"),
+    paid,
+    lost,
+    ordered: await shop.paid(23_000, { order_id: `shop-${crypto.randomUUID()}` }),
+    pending: await shop.gopay(24_000),
+    cancelled: await shop.gopay(25_000),
+    card: await shop.card(26_000),
+    invoice: await shop.invoice(),
+    checkout: await shop.send("/checkouts/", { gross_amount: 27_000 }),
+  };
+  await act(after.cancelled!, "cancel");
+  await act(paid, "refund", { amount: 1_000 });
+  const queued = await shop.send(
+    "/charge/",
+    { payment_type: "qris", gross_amount: 28_000 },
+    { Prefer: "respond-async" },
+  );
+  await until(
+    "the job has succeeded",
+    async () => (await shop.get(`/jobs/${queued.reply.id}/`)).status === "succeeded",
+  );
+  await sandbox.waitForWebhooks();
+  return { ...after, queued };
+}
+
+/** The requests that callers repeat after the restore, before staff take over the rest. */
+const REPEATED = [
+  ...["partialRefund", "restRefund", "capture", "release", "expiry"],
+  ...["paid", "ordered", "pending", "cancelled", "card", "queued"],
+];
+
+interface Books {
+  transactions: Json[];
+  summary: Json[];
+}
+
+/** All transactions of the gateway with their refunds. */
+async function readBooks(sandbox: TestSandbox): Promise<Books> {
+  const transactions: Json[] = await sandbox.control("transactions", undefined, "GET");
+  const summary = transactions.map((each) => [
+    each.transaction_id,
+    each.order_id,
+    each.transaction_status,
+    each.gross_amount,
+    (each.refunds ?? []).map(({ refund_key, refund_amount }: Json) => [refund_key, refund_amount]),
+  ]);
+  return { transactions, summary };
+}
+
+async function repeatRequests(shop: Shop, after: Done): Promise<void> {
+  for (const name of REPEATED) {
+    const sent = after[name]!;
+    const { status, body } = await shop.repeat(sent);
+    assert.ok(status < 300, `${name}: ${JSON.stringify(body)}`);
+    const [now, then] = [body.payment ?? body, sent.reply.payment ?? sent.reply];
+    if (name === "queued") continue;
+    assert.equal(now.transaction_id, then.transaction_id, name);
+    assert.equal(now.order_id, then.order_id, name);
+    if (!body.refund) continue;
+    assert.equal(body.refund.refund_key, sent.reply.refund.refund_key, name);
+    assert.equal(body.refund.amount, sent.reply.refund.amount, name);
+  }
+  const queued = (await shop.repeat(after.queued!)).body;
+  await until(
+    "the repeated job has succeeded",
+    async () => (await shop.get(`/jobs/${queued.id}/`)).status === "succeeded",
+  );
+  const invoice = await shop.repeat(after.invoice!);
+  assert.deepEqual([invoice.status, invoice.body.code], [400, "duplicate_order"]);
+}
+
+interface Restored {
+  /** The URL of the restored database. */
+  url: string;
+  server: DebianPostgres;
+}
+
+interface Backup {
+  /** Makes the backup. */
+  make(url: string): Promise<void>;
+  /** Destroys the database, and restores it by the guide. */
+  restore(url: string): Promise<Restored>;
+}
+
+interface Setup {
+  guide: string;
+  folder: string;
+  server: DebianPostgres;
+  databaseUrl: string;
+  isMetadataShown: boolean;
+  backup: Backup;
+}
+
+async function followGuide(setup: Setup): Promise<void> {
+  const { guide, folder, backup, databaseUrl } = setup;
+  await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+  await sandbox.showMetadata(setup.isMetadataShown);
+  await using subscribers = openSubscribers(STAFF_KEY);
+  const settings = {
+    HOST: "127.0.0.1",
+    PUBLIC_URL: "https://pay.shop.example",
+    GATEWAY_BASE_URL: sandbox.url,
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    WEBHOOK_ALLOW_PRIVATE: "true",
+    BOOTSTRAP_STAFF_KEY: STAFF_KEY,
+  };
+  let serviceUrl = "";
+  sandbox.receiver.answer = ({ text }) =>
+    callService(`${serviceUrl}/notification/`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: text,
+    }).catch(() => new Response(null, { status: 503 }));
+  const staff = openShop(sandbox, STAFF_KEY, () => serviceUrl);
+
+  let shop: Shop, before: Done, after: Done;
+  {
+    await using service = await startService({
+      settings: { ...settings, DATABASE_URL: databaseUrl },
+    });
+    serviceUrl = service.url;
+    const { key } = (await staff.send("/keys/", { user_id: "shop", name: "shop" })).reply;
+    shop = openShop(sandbox, key, () => serviceUrl);
+    const endpoint = await staff.send("/webhook-endpoints/", { url: subscribers.url });
+    subscribers.setSecret(endpoint.reply.secret);
+    before = await actBefore(shop, sandbox);
+    await backup.make(databaseUrl);
+    await subscribers.read(service.url);
+    after = await actAfter(shop, sandbox, before);
+    await subscribers.untilDelivered(service.url);
+    service.signal("SIGKILL");
+    await service.ended;
+  }
+  const books = await readBooks(sandbox);
+
+  const restored = await backup.restore(databaseUrl);
+  const { BOOTSTRAP_STAFF_KEY: _, ...restoredSettings } = settings;
+  const env = { ...restoredSettings, DATABASE_URL: restored.url };
+  const command = await runBlock(blockWith(guide, "sh", "after-restore"), env);
+  assert.match(command.stdout, /^The backup ends at \S+Z\.\nThe service will check .*\d+ payments/);
+  await runBlock(blockWith(guide, "sh", "run check_pending_payments"), env);
+  await using service = await startService({ settings: env });
+  serviceUrl = service.url;
+  const refused = await tryCommand(guide, env);
+  assert.match(refused, /Stop all instances/);
+  await subscribers.resume(service.url);
+  await repeatRequests(shop, after);
+
+  await takeOverRest(service, setup, sandbox, folder);
+  // A caller repeats its request late: the payment that has no owner becomes the caller's.
+  const late = await shop.repeat(after.lost!);
+  assert.equal(late.status, 201, JSON.stringify(late.body));
+  assert.equal(late.body.transaction_id, after.lost!.reply.transaction_id);
+  assert.equal(late.body.transaction_status, "settlement");
+  // The customer of a checkout comes back, and does not pay again.
+  await shop.choose(before.checkout!.reply, "gopay");
+  const checkout = await shop.get(`/checkouts/${before.checkout!.reply.id}/`);
+  assert.equal(checkout.status, "paid");
+  assert.equal((await shop.get(`/invoices/${before.invoice!.reply.id}/`)).status, "paid");
+  // A repeated checkout has the same order id, so that the gateway accepts one payment for it.
+  const repeated = await shop.repeat(after.checkout!);
+  assert.equal(repeated.body.order_id, after.checkout!.reply.order_id);
+
+  await sandbox.waitForWebhooks();
+  assert.deepEqual((await readBooks(sandbox)).summary, books.summary, "nothing is made twice");
+  await assertServiceHasBooks(restored.url, sandbox);
+  await subscribers.untilDelivered(service.url);
+  subscribers.assertNoCollision();
+  await assertNothingMissed(shop, staff, subscribers.states(), { ...before, ...after });
+  service.signal("SIGTERM");
+  await service.ended;
+}
+
+async function tryCommand(guide: string, env: Record<string, string>): Promise<string> {
+  const script = blockWith(guide, "sh", "after-restore").trim();
+  return (await runBlock(`${script} 2>&1 && exit 1 || exit 0`, env)).stdout;
+}
+
+/** Uploads the gateway's report of each day, and takes over what is missing. */
+async function takeOverRest(
+  service: ServiceProcess,
+  { guide }: Setup,
+  sandbox: TestSandbox,
+  folder: string,
+): Promise<void> {
+  const { transactions } = await readBooks(sandbox);
+  const settled = transactions.flatMap(({ settlement_time }) => settlement_time ?? []);
+  const days = new Set([...settled.map((time: string) => time.slice(0, 10)), dayInWib(new Date())]);
+  for (const day of days) {
+    const report = await sandbox.settlementReport(day);
+    if (report.trim().split("\n").length < 2) continue;
+    await Deno.writeTextFile(join(folder, `settlement-${day}.csv`), report);
+  }
+  const env = { API: service.url, STAFF_KEY };
+  const { stdout } = await runBlock(blockWith(guide, "sh", "for REPORT"), env, folder);
+  assert.match(stdout, /taken over: [1-9]/, stdout);
+  for (const [, left] of stdout.matchAll(/differences left: (\d+)/g)) {
+    assert.equal(left, "0", stdout);
+  }
+}
+
+/** To the rupiah: each transaction is one payment, with the same state, amounts and refunds. */
+async function assertServiceHasBooks(url: string, sandbox: TestSandbox): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1, deadlineMs: 60_000 });
+  try {
+    await assertPaymentsMatchGateway(database, sandbox, { isRestored: true });
+  } finally {
+    await database.close();
+  }
+}
+
+/** Whether a receiver of webhooks has ended with the state of each order. */
+async function assertNothingMissed(
+  shop: Shop,
+  staff: Shop,
+  states: Map<string, Json>,
+  done: Done,
+): Promise<void> {
+  const orders = new Set(Object.values(done).flatMap(({ reply }) => reply.order_id ?? []));
+  for (const order of orders) {
+    const payments: Json[] = await staff.get(`/payments/?order_id=${order}`);
+    for (const { id, transaction_status } of payments) {
+      if (transaction_status === "failure") continue;
+      const payment = await staff.get(`/payments/${id}/`);
+      const known = states.get(id);
+      assert.deepEqual(
+        [known?.transaction_status, known?.refund_amount, known?.gross_amount],
+        [payment.transaction_status, payment.refund_amount, payment.gross_amount],
+        `${order}: the last event has the state`,
+      );
+    }
+  }
+  const own: Json[] = await shop.get("/payments/?limit=100");
+  assert.ok(own.length > 0);
+}
+
+Deno.test({
+  name: "restoring guide: after a restore from a dump, the service has the gateway's books again",
+  ignore: programs === null,
+  async fn() {
+    const guide = await readGuide("restoring.md");
+    const production = await readGuide("production.md");
+    await using data = await createDataFolder();
+    await using files = await createDataFolder();
+    await using server = await startDebianPostgres(programs!, data.path);
+    const [databaseUrl, url] = await Promise.all(
+      [1, 2].map(() => createDatabase({ server: server.url, template: null })),
+    ) as [string, string];
+    const tools = { PATH: `${server.programs}:/usr/bin:/bin` };
+    const backup: Backup = {
+      async make(DATABASE_URL) {
+        const block = blockWith(production, "sh", "pg_dump --");
+        await runBlock(block, { ...tools, DATABASE_URL }, files.path);
+      },
+      async restore(lost) {
+        await runSql(server.url, `drop database ${new URL(lost).pathname.slice(1)} with (force)`);
+        const block = blockWith(guide, "sh", "pg_restore --");
+        await runBlock(block, { ...tools, NEW_DATABASE_URL: url }, files.path);
+        return { url, server };
+      },
+    };
+    const folder = files.path;
+    await followGuide({ guide, folder, server, databaseUrl, isMetadataShown: true, backup });
+  },
+});
