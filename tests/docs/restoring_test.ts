@@ -14,6 +14,7 @@ import {
 import { type Json, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
+import { assertNoContradictions } from "../support/records/contradictions.ts";
 import { createDataFolder } from "../support/project.ts";
 import { openShop, type Sent, type Shop } from "../support/restore/shop.ts";
 import { openSubscribers } from "../support/restore/subscribers.ts";
@@ -277,6 +278,7 @@ async function assertServiceHasBooks(url: string, sandbox: TestSandbox): Promise
   const database = openDatabase({ url, poolSize: 1, deadlineMs: 60_000 });
   try {
     await assertPaymentsMatchGateway(database, sandbox, { isRestored: true });
+    await assertNoContradictions(database);
   } finally {
     await database.close();
   }

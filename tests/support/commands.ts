@@ -1,6 +1,7 @@
 /** Runs commands of the service in the process of the test, which is faster than a new process. */
 
 import { run as runAccount } from "../../commands/account.ts";
+import { run as runAfterRestore } from "../../commands/after_restore.ts";
 import { run as runDoctor } from "../../commands/doctor.ts";
 import { run as runKeys } from "../../commands/keys.ts";
 import { run as runMigrate } from "../../commands/migrate.ts";
@@ -12,6 +13,7 @@ import type { Outcome } from "./service.ts";
 
 const COMMANDS = {
   account: runAccount,
+  "after-restore": runAfterRestore,
   doctor: runDoctor,
   keys: runKeys,
   migrate: runMigrate,
