@@ -5,12 +5,9 @@ import { join } from "node:path";
 import { openDatabase } from "../../db/connection/database.ts";
 import { dayInWib } from "../../core/gateway/times.ts";
 import { callService } from "../support/client.ts";
+import { NOBODY_USER } from "../../db/embedded/platform.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import {
-  type DebianPostgres,
-  findPrograms,
-  startDebianPostgres,
-} from "../support/database/debian_postgres.ts";
+import { findPrograms, startDebianPostgres } from "../support/database/debian_postgres.ts";
 import { type Json, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
@@ -19,6 +16,7 @@ import { createDataFolder } from "../support/project.ts";
 import { openShop, type Sent, type Shop } from "../support/restore/shop.ts";
 import { openSubscribers } from "../support/restore/subscribers.ts";
 import { type ServiceProcess, startService } from "../support/service.ts";
+import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const STAFF_KEY = "gk_" + "r".repeat(43);
@@ -143,23 +141,16 @@ async function repeatRequests(shop: Shop, after: Done): Promise<void> {
   assert.deepEqual([invoice.status, invoice.body.code], [400, "duplicate_order"]);
 }
 
-interface Restored {
-  /** The URL of the restored database. */
-  url: string;
-  server: DebianPostgres;
-}
-
 interface Backup {
   /** Makes the backup. */
   make(url: string): Promise<void>;
-  /** Destroys the database, and restores it by the guide. */
-  restore(url: string): Promise<Restored>;
+  /** Destroys the database, and restores it by the guide. Returns its new URL. */
+  restore(url: string): Promise<string>;
 }
 
 interface Setup {
   guide: string;
   folder: string;
-  server: DebianPostgres;
   databaseUrl: string;
   isMetadataShown: boolean;
   backup: Backup;
@@ -207,9 +198,9 @@ async function followGuide(setup: Setup): Promise<void> {
   }
   const books = await readBooks(sandbox);
 
-  const restored = await backup.restore(databaseUrl);
+  const restoredUrl = await backup.restore(databaseUrl);
   const { BOOTSTRAP_STAFF_KEY: _, ...restoredSettings } = settings;
-  const env = { ...restoredSettings, DATABASE_URL: restored.url };
+  const env = { ...restoredSettings, DATABASE_URL: restoredUrl };
   const command = await runBlock(blockWith(guide, "sh", "after-restore"), env);
   assert.match(command.stdout, /^The backup ends at \S+Z\.\nThe service will check .*\d+ payments/);
   await runBlock(blockWith(guide, "sh", "run check_pending_payments"), env);
@@ -237,7 +228,7 @@ async function followGuide(setup: Setup): Promise<void> {
 
   await sandbox.waitForWebhooks();
   assert.deepEqual((await readBooks(sandbox)).summary, books.summary, "nothing is made twice");
-  await assertServiceHasBooks(restored.url, sandbox);
+  await assertServiceHasBooks(restoredUrl, sandbox);
   await subscribers.untilDelivered(service.url);
   subscribers.assertNoCollision();
   await assertNothingMissed(shop, staff, subscribers.states(), { ...before, ...after });
@@ -331,10 +322,85 @@ Deno.test({
         await runSql(server.url, `drop database ${new URL(lost).pathname.slice(1)} with (force)`);
         const block = blockWith(guide, "sh", "pg_restore --");
         await runBlock(block, { ...tools, NEW_DATABASE_URL: url }, files.path);
-        return { url, server };
+        return url;
       },
     };
     const folder = files.path;
-    await followGuide({ guide, folder, server, databaseUrl, isMetadataShown: true, backup });
+    await followGuide({ guide, folder, databaseUrl, isMetadataShown: true, backup });
+  },
+});
+
+/** The server of the tests runs as another user if the tests run as root. */
+async function giveToServer(...paths: string[]): Promise<void> {
+  if (Deno.uid() !== 0) return;
+  const { uid, gid } = NOBODY_USER;
+  const args = ["-R", `${uid}:${gid}`, ...paths];
+  const { success } = await new Deno.Command("chown", { args }).output();
+  assert.ok(success);
+}
+
+/** Waits until everything that is committed is in the archive. */
+async function archiveWal(url: string): Promise<void> {
+  const [row] = await runSql(url, "select pg_walfile_name(pg_switch_wal()) as segment");
+  await until("the WAL is archived", async () => {
+    const [archiver] = await runSql(url, "select last_archived_wal from pg_stat_archiver");
+    return (archiver!.last_archived_wal ?? "") >= row!.segment;
+  });
+}
+
+Deno.test({
+  name: "restoring guide: after a recovery to a moment, the service has the gateway's books again",
+  ignore: programs === null || isPartial,
+  async fn() {
+    const guide = await readGuide("restoring.md");
+    await using data = await createDataFolder();
+    await using newData = await createDataFolder();
+    await using files = await createDataFolder();
+    const WAL_ARCHIVE = join(data.path, "wal");
+    await Deno.mkdir(WAL_ARCHIVE);
+    await giveToServer(WAL_ARCHIVE);
+    const settings = blockWith(guide, "ini", "archive_command").trim().split("\n").map((line) => {
+      const [, name, value] = line.match(/^(\w+) = '?(.*?)'?$/)!;
+      return `${name}=${value!.replaceAll("/var/backups/wal", WAL_ARCHIVE)}`;
+    });
+    await using resources = new AsyncDisposableStack();
+    const server = await startDebianPostgres(programs!, data.path, { settings });
+    const stop = resources.use(new AsyncDisposableStack());
+    stop.use(server);
+    const databaseUrl = await createDatabase({ server: server.url, template: null });
+    const tools = {
+      PATH: `${server.programs}:/usr/bin:/bin`,
+      DATABASE_URL: databaseUrl,
+      BASE_BACKUP: join(files.path, "base"),
+      NEW_DATA: join(newData.path, "cluster"),
+      WAL_ARCHIVE,
+    };
+    await runBlock(blockWith(guide, "sh", "pg_basebackup"), tools, files.path);
+    let MOMENT = "";
+    const backup: Backup = {
+      async make(url) {
+        const [row] = await runSql(url, "select now()::text as now");
+        MOMENT = row!.now;
+      },
+      async restore(lost) {
+        await archiveWal(lost);
+        await stop.disposeAsync();
+        const block = blockWith(guide, "sh", "recovery.signal");
+        await runBlock(block, { ...tools, MOMENT }, files.path);
+        await giveToServer(tools.NEW_DATA, WAL_ARCHIVE);
+        // It has a cluster already, so no other is created.
+        const restored = await startDebianPostgres(programs!, newData.path);
+        resources.use(restored);
+        const { pathname } = new URL(lost);
+        const url = Object.assign(new URL(restored.url), { pathname }).href;
+        await until("the server has recovered", async () => {
+          const [row] = await runSql(url, "select pg_is_in_recovery() as recovers");
+          return !row!.recovers;
+        });
+        return url;
+      },
+    };
+    const folder = files.path;
+    await followGuide({ guide, folder, databaseUrl, isMetadataShown: false, backup });
   },
 });

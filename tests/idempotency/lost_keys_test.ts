@@ -170,7 +170,7 @@ Deno.test("lost idempotency key: if the gateway cannot be asked at first, a late
     }
     await loss.restore({ isTold: true });
     await using restored = await loss.open();
-    await loss.sandbox.fault("status", "error_500", { times: 10 });
+    await loss.sandbox.fault("status", "error_500", { count: 10 });
     const failed = await restored.post("/charge/", CHARGE, headers);
     assert.ok(failed.status >= 400 && (await failed.json()).outcome === "unknown");
     await loss.sandbox.control("faults", undefined, "DELETE");
