@@ -25,6 +25,8 @@ export const SECONDS: Record<string, number> = {
   "tests/commands/operating_system_users_test.ts": 60,
   "tests/pay/screens_test.ts": 60,
   "tests/pay/running_screens_test.ts": 55,
+  "tests/docs/restoring_test.ts": 60,
+  "tests/idempotency/lost_keys_test.ts": 60,
   "tests/reports/reconciliation_test.ts": 57,
   "tests/document/reference_test.ts": 54,
   "tests/idempotency/takeover_test.ts": 52,

@@ -25,7 +25,7 @@ import type { EventName } from "./names.ts";
 export interface EventView {
   id: string;
   name: EventName;
-  /** 1, 2, 3, … per resource. */
+  /** 1, 2, 3, … per resource; after a restore from a backup with a gap. */
   sequence: number;
   created_at: string;
   /** The resource after the change, and the id of the notification that caused the change. */

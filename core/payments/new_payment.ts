@@ -71,7 +71,8 @@ export function newPayment(
 
 /**
  * A generated order id. It ends in a letter. The signature of a notification covers the order id
- * and the status code without a separator. If an order id ended in digits, it would not be clear where it ends.
+ * and the status code without a separator. If an order id ended in digits, it would not be clear
+ * where it ends.
  */
 export function orderIdFrom(id: string, orderPrefix = ""): string {
   return `${orderPrefix}${id}-p`;

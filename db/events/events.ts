@@ -14,7 +14,7 @@ export const EVENT_COLUMNS = {
   name: fixed<string>(),
   resource: fixed<Resource | "webhook_endpoint" | "attention">(),
   resource_id: fixed<string>(),
-  /** 1, 2, 3, … per resource. */
+  /** 1, 2, 3, … per resource; after a restore from a backup with a gap. */
   sequence: fixed<number>(),
   user_id: fixed<string | null>(),
   /** The resource as it was after the change. */

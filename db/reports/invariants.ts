@@ -58,7 +58,8 @@ function eventInvariants(
 
 /** `$2`: events of records that were created later than this are not deleted yet. */
 const EVENTS: Record<string, string> = {
-  // After a restore from a backup, the numbers continue at a multiple of 1,000.
+  // After a restore from a backup, the numbers continue at a multiple of 1,000
+  // (`SEQUENCE_STEP` in core/records/restored.ts).
   events_are_counted: `record.created_at > $2 and record.event_count % 1000 <> (
       select count(*) from gateway.events event where event.resource_id = record.id
         and event.sequence > record.event_count / 1000 * 1000)`,

@@ -31,9 +31,10 @@ const event = {
 
 const sequence = z.int().min(1).openapi({
   description:
-    "Number of the event among the events of its resource: 1, 2, 3, … Webhooks can arrive " +
-    "out of order: if you have already processed an event of the same resource with a higher " +
-    "`sequence`, ignore the state in this one.",
+    "Number of the event among the events of its resource: 1, 2, 3, … Numbers can be missing " +
+    "after the service's database was restored from a backup. Webhooks can arrive out of order: " +
+    "if you have already processed an event of the same resource with a higher `sequence`, " +
+    "ignore the state in this one.",
   example: 2,
 });
 

@@ -100,7 +100,9 @@ const NOT_RUN: Record<string, number> = {
   "moving-from-django-payment-midtrans.md": 2,
   // Other tests in this folder run the blocks that need root, systemd or their own database.
   // tests/commands/account_test.ts runs the change of the account, tests/doctor/ the doctor.
-  "production.md": 12,
+  "production.md": 11,
+  // tests/docs/restoring_test.ts runs them.
+  "restoring.md": 8,
   "how-it-works.md": 1,
   // tests/sandbox/card_script_test.ts and snap_script_test.ts run pages with the scripts,
   // tests/docs/containers_test.ts the steps of the image.

@@ -41,6 +41,7 @@ Deno.test({
   ignore: programs === null,
   async fn() {
     const guide = await readGuide("production.md");
+    const restoring = await readGuide("restoring.md");
     await using folder = await createDataFolder();
     await using dumps = await createDataFolder();
     await using receiver = openWebhookReceiver();
@@ -99,7 +100,7 @@ Deno.test({
       await until("the webhook arrives", () => received().length === 3);
       lostSettlement = eventAt(2);
     }
-    await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
+    await runBlock(blockWith(restoring, "sh", "pg_restore --"), tools, dumps.path);
 
     // Starts without BOOTSTRAP_STAFF_KEY, because the dump contains the key.
     const { BOOTSTRAP_STAFF_KEY: _, ...settingsWithoutKey } = settings;
