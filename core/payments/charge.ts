@@ -252,14 +252,14 @@ async function sendCharge(
   { type, request }: { type: "new" | "resend"; request: KeyedRequest },
   permit: Permit | null,
 ): Promise<SentCharge> {
+  if (type === "new" && request.key && mayRepeatLostRequest(service)) {
+    const lost = await findLostCharge(service, payment);
+    if (lost) return lost;
+  }
   // If this process was paused, the charge may have been given up, and the customer may have paid
   // by another one.
   if (service.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
     return { type: "unfinished", problem: problems.sentTooLate(payment) };
-  }
-  if (type === "new" && request.key && mayRepeatLostRequest(service)) {
-    const lost = await findLostCharge(service, payment);
-    if (lost) return lost;
   }
   let answer: GatewayResponse<Transaction>;
   try {
