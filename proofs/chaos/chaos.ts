@@ -1,4 +1,4 @@
-/** A run: merchants and customers act while everything is disturbed, and then the history is judged. */
+/** A run: merchants and customers act while everything is disturbed. Then all answers are judged. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
@@ -38,7 +38,7 @@ export interface ChaosResult {
 /** More would wait for the processor of a small machine, and not for the service. */
 const CUSTOMERS = 6;
 
-/** After the last disturbance, until every job has run; a check of an unknown outcome waits 60 s. */
+/** From the last disturbance until every job has run: a check of an unknown outcome waits 60 s. */
 const SETTLE_MS = 300_000;
 
 const PROGRESS_MS = 1_000;

@@ -1,8 +1,9 @@
 /**
  * `deno task chaos [--kills N] [--minutes M] [--seed N] [--instances N] [--database single|pair]`:
- * runs instances of the service with the sandbox while they and the database are killed, the gateway
- * fails, and its notifications are lost, doubled, reordered and forged. Then judges all answers
- * together with the gateway's books. `pair`: PostgreSQL under Patroni, whose primary changes.
+ * runs instances of the service with the sandbox while they and the database are killed, the
+ * gateway fails, and its notifications are lost, doubled, reordered and forged. Then judges all
+ * answers together with the gateway's books. `pair`: PostgreSQL under Patroni, whose primary
+ * changes.
  *
  * Exit code 1: something differs. Exit code 2: an option or a program is wrong.
  */

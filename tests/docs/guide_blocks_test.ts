@@ -101,6 +101,8 @@ const NOT_RUN: Record<string, number> = {
   // Other tests in this folder run the blocks that need root, systemd or their own database.
   // tests/commands/account_test.ts runs the change of the account, tests/doctor/ the doctor.
   "production.md": 11,
+  // tests/proofs/ runs the commands with fewer kills and requests.
+  "proofs.md": 3,
   // tests/docs/restoring_test.ts runs them.
   "restoring.md": 8,
   "how-it-works.md": 1,

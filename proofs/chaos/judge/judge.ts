@@ -1,4 +1,4 @@
-/** Judges the history of a run together with the gateway's books. An empty list: nothing differs. */
+/** Judges the history of a run together with the gateway's books. */
 
 import type { Difference, History } from "../history.ts";
 import { compareWithBooks, findInvented } from "./books.ts";

@@ -99,8 +99,8 @@ export function show(payment: PaymentState): Change {
 }
 
 /**
- * The call was refused as not allowed in the payment's state; possible only in a state that does not
- * allow it. `reserved`: what other refunds of the same time can have reserved.
+ * The call was refused as not allowed in the payment's state; possible only in a state that does
+ * not allow it. `reserved`: what other refunds of the same time can have reserved.
  */
 export function refuse({ name, amount }: Call, method: Method, reserved: number): Change {
   return (state) => {
