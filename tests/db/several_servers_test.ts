@@ -9,6 +9,7 @@ import { joinServers, serverUrls } from "../../db/connection/server_urls.ts";
 import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
+import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { inTime, until } from "../support/until.ts";
 import "../support/database/stray_errors.ts";
@@ -180,4 +181,28 @@ Deno.test("server URLs: hosts are separated from a user and a password with comm
     "postgres://a,b:c@d@[::1]:2/db?x=1,2",
     "postgres://a,b:c@d@third/db?x=1,2",
   ]);
+});
+
+Deno.test({
+  name: "several servers: poolers in front of them work, in session and transaction mode",
+  ignore: !await hasPgBouncer(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    for (const mode of ["session", "transaction"] as const) {
+      const server = await createDatabase({ isNew: true });
+      await using first = await startPgBouncer({ server, mode });
+      await using second = await startPgBouncer({ server, mode });
+      const url = joinServers([first.through(server), second.through(server)]);
+      const access = await reachDatabase(url, mode === "session" ? null : server);
+      assert.equal(access.pooling, mode);
+      const database = openDatabase({ ...access, poolSize: 2, deadlineMs: PATIENT_DEADLINE_MS });
+      const write = () =>
+        database.transaction((sql) => sql`create table if not exists public.written ()`);
+      await write();
+      await first.kill();
+      await until("writes work", () => write().then(() => true, () => false));
+      await database.close();
+    }
+  },
 });
