@@ -7,7 +7,7 @@ import {
   runSchedule,
   untested,
 } from "../support/doctor/installation.ts";
-import { FORWARD, hasNginx } from "../support/doctor/nginx.ts";
+import { FORWARD, hasNginx } from "../support/nginx.ts";
 import { openLateGateway } from "../support/doctor/late_gateway.ts";
 
 const ignore = !await hasNginx();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { complaints, openInstallation, SERVER_KEY } from "../support/doctor/installation.ts";
-import { hasNginx } from "../support/doctor/nginx.ts";
+import { hasNginx } from "../support/nginx.ts";
 import { sign } from "../support/gateway/notifications.ts";
 
 const ignore = !await hasNginx();

@@ -8,7 +8,7 @@ import { createDatabase } from "../database/database.ts";
 import { freePort } from "../free_port.ts";
 import { openSandbox, type TestSandbox } from "../gateway/sandbox.ts";
 import { type Outcome, runCommand } from "../service.ts";
-import { createCertificate, FORWARD, startNginx } from "./nginx.ts";
+import { createCertificate, FORWARD, startNginx } from "../nginx.ts";
 
 export const SERVER_KEY = "SB-Mid-server-of-the-doctor-tests";
 

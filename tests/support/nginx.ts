@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { hasProgram } from "../programs.ts";
-import { until } from "../until.ts";
+import { hasProgram } from "./programs.ts";
+import { until } from "./until.ts";
 
 /** Debian installs it in a folder that is not in the PATH of ordinary users. */
 const PROGRAM = "/usr/sbin/nginx";
 
-/** If nginx is missing, prints that tests are skipped. */
-export function hasNginx(): Promise<boolean> {
-  return hasProgram(PROGRAM, "the tests of the doctor behind a proxy are", ["-v"]);
+/** If nginx is missing, prints that the tests behind a proxy are skipped. */
+export function hasNginx(skipped = "the tests of the doctor behind a proxy are"): Promise<boolean> {
+  return hasProgram(PROGRAM, skipped, ["-v"]);
 }
 
 /** How a healthy proxy forwards, as docs/production.md shows it. */
@@ -33,19 +33,25 @@ export interface NginxOptions {
 
 export async function startNginx(options: NginxOptions): Promise<AsyncDisposable> {
   const { port, target, certificate } = options;
+  const http = `
+    server { listen 127.0.0.1:${port}${certificate ? " ssl" : ""};
+      ${certificate ? `ssl_certificate ${certificate.file};` : ""}
+      ${certificate ? `ssl_certificate_key ${certificate.keyFile};` : ""}
+      ${options.server.replaceAll("TARGET", target)} }`;
+  return await runNginx(http, port);
+}
+
+/** Starts nginx with this content of its `http` block, which has a server on this port. */
+export async function runNginx(http: string, port: number, workers = 1): Promise<AsyncDisposable> {
   const folder = await Deno.makeTempDir({ prefix: "nginx-" });
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`);
   await Deno.writeTextFile(
     join(folder, "nginx.conf"),
     `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
-    ${Deno.uid() === 0 ? "user root;" : ""} worker_processes 1;
+    ${Deno.uid() === 0 ? "user root;" : ""} worker_processes ${workers};
     events {}
-    http { access_log off; ${temporary.join(" ")}
-      server { listen 127.0.0.1:${port}${certificate ? " ssl" : ""};
-        ${certificate ? `ssl_certificate ${certificate.file};` : ""}
-        ${certificate ? `ssl_certificate_key ${certificate.keyFile};` : ""}
-        ${options.server.replaceAll("TARGET", target)} } }`,
+    http { access_log off; ${temporary.join(" ")} ${http} }`,
   );
   const process = new Deno.Command(PROGRAM, {
     args: ["-c", join(folder, "nginx.conf"), "-e", join(folder, "error.log")],
