@@ -136,6 +136,7 @@ export function createApp(options: AppOptions): App {
     log,
     clock,
     audit,
+    isDraining: service.isDraining,
   });
   return {
     fetch,

@@ -35,6 +35,7 @@ import type { Database } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
 import { loadMigrations } from "../db/migrations/migrate.ts";
 import { hasTrigramIndex } from "../db/payments/search.ts";
+import { createHeldResponses, type HeldResponses } from "../http/middleware/hold_responses.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
@@ -153,11 +154,10 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const opened = await openService(config, resources, options);
   const { service, thisInstance, jobQueue, migrations, developmentKeys, sandbox } = opened;
-  const { background } = service;
   if (config.mail) addMailHandlers(events, service, config.mail, createMailer(config.mail));
   const handlers = events.close();
   const demo = sandbox && createDemo(service, sandbox, () => url);
-  const jobs = createJobs({ ...service, gateway: background }, {
+  const jobs = createJobs({ ...service, gateway: service.background }, {
     jobQueue,
     handlers,
     crons: { ...crons, start: (run) => crons.start(demo?.pausing(run) ?? run) },
@@ -186,8 +186,9 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     sandboxUrl: sandbox?.url ?? null,
     demo,
   });
+  const responses = createHeldResponses();
   early?.open(app.fetch);
-  const http = early?.http ?? await listen(config, app.fetch);
+  const http = early?.http ?? await listen(config, responses.wrap(app.fetch));
   isServing = !options.onlyDemo;
   jobs.start();
   thisInstance.recoverOthers(jobs.recover);
@@ -208,7 +209,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   } finally {
     isDraining = true;
     log.info("stopping");
-    await shutDown(config, { streams, jobs, http, resources });
+    await shutDown(config, { streams, jobs, http, responses, resources });
   }
 }
 
@@ -307,19 +308,35 @@ interface Running {
   streams: EventStreams;
   jobs: Jobs;
   http: Deno.HttpServer;
+  responses: HeldResponses;
   resources: AsyncDisposableStack;
 }
 
+/**
+ * For how long responses are held back at the end of `DRAIN_SECONDS`: callers hardly notice it, and
+ * each proxy sends a request meanwhile if it sends enough for one to be lost.
+ */
+const HOLD_MS = 500;
+
+/** The server closes its socket soon after `shutdown` was called, but does not say when. */
+const CLOSE_SOCKET_MS = 20;
+
 async function shutDown(
   { isDenoDeploy, drainSeconds }: Config,
-  { streams, jobs, http, resources }: Running,
+  { streams, jobs, http, responses, resources }: Running,
 ): Promise<void> {
   // Streams do not end by themselves; clients reconnect to another instance.
   streams.close();
   const graceMs = isDenoDeploy ? DEPLOY_STOP.graceMs : GRACE_MS;
   const jobsStopped = jobs.stop(graceMs);
-  await delay(drainSeconds * 1000);
-  await waitAtMost(graceMs, http.shutdown());
+  const holdMs = drainSeconds > 0 ? HOLD_MS : 0;
+  await delay(drainSeconds * 1000 - holdMs);
+  responses.hold();
+  await delay(holdMs);
+  const ended = http.shutdown();
+  await delay(CLOSE_SOCKET_MS);
+  responses.release();
+  await waitAtMost(graceMs, ended);
   await jobsStopped;
   const closed = resources.disposeAsync();
   await (isDenoDeploy ? waitAtMost(DEPLOY_STOP.closeMs, closed) : closed);

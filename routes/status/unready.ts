@@ -20,7 +20,7 @@ export interface UnreadyReason {
  */
 export function createUnreadyApp(
   readReason: () => UnreadyReason,
-  options: Omit<WrapOptions, "audit">,
+  options: Pick<WrapOptions, "log" | "clock">,
 ): Fetch {
   return wrapRequests((request, context) => {
     const path = new URL(request.url).pathname;
@@ -33,7 +33,7 @@ export function createUnreadyApp(
     });
     return renderError(error, context);
     // No caller is authenticated, so there is nothing to record.
-  }, { ...options, audit: () => {} });
+  }, { ...options, audit: () => {}, isDraining: () => false });
 }
 
 const LIVENESS = /\/health\/live\/?$/;

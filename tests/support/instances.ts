@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { callService } from "./client.ts";
 import { startUntilUp } from "./crash/start_until_up.ts";
 import { freePort } from "./free_port.ts";
 import { runNginx } from "./nginx.ts";
@@ -69,7 +70,7 @@ export async function startInstances(options: InstancesOptions): Promise<Instanc
         await instance.stop();
         await instance.start();
         await until("the instance is ready", async () => {
-          const response = await fetch(`${instance.url}/health/ready/`);
+          const response = await callService(`${instance.url}/health/ready/`);
           await response.body?.cancel();
           return response.ok;
         });
