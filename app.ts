@@ -34,6 +34,7 @@ import { mount } from "./http/middleware/mount.ts";
 import { createRateLimit } from "./http/middleware/rate_limit.ts";
 import { createRequestChecks } from "./http/middleware/request_checks.ts";
 import { createRequireCaller, type RequireCaller } from "./http/middleware/require_caller.ts";
+import type { SharedUsage } from "./core/auth/shared_usage.ts";
 import { createLoadShedder } from "./http/middleware/shed_load.ts";
 import { type Fetch, wrapRequests } from "./http/middleware/wrap_requests.ts";
 import { createReceiveRoute, describeGatewayMessage } from "./routes/notifications/receive.ts";
@@ -65,6 +66,8 @@ export interface AppOptions extends Service {
   audit: AuditRecorder;
   /** The load of this instance. */
   load: Load;
+  /** The requests of callers at all instances; null: each instance has limits of its own. */
+  sharedUsage: SharedUsage | null;
   /** True while the service is shutting down. */
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
@@ -109,7 +112,7 @@ export function createApp(options: AppOptions): App {
   });
 
   const authenticate = createAuthenticator(service);
-  const rateLimit = createRateLimit(service.config.rateLimit, clock);
+  const rateLimit = createRateLimit(service.config.rateLimit, clock, service.sharedUsage);
   const requireCaller = createRequireCaller({ ...service, authenticate, rateLimit });
   const guards: Record<Guard, RequireCaller> = {
     caller: requireCaller,

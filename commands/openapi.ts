@@ -57,6 +57,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     streams: createEventStreams(service),
     audit: createAuditRecorder(service),
     load: createLoad(log),
+    sharedUsage: null,
     isDraining: () => false,
     developmentKey: null,
     developmentStaffKey: null,

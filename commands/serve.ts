@@ -19,6 +19,7 @@ import { createEventWaker } from "../core/events/waker.ts";
 import { addMailHandlers } from "../core/mail/handlers.ts";
 import { createMailer } from "../core/posting/mailer.ts";
 import { createPoster } from "../core/posting/post.ts";
+import { createStreamSlots } from "../core/events/stream_slots.ts";
 import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { NOTIFICATION_PATH } from "../core/gateway/notification_url.ts";
@@ -36,6 +37,7 @@ import { openInstanceLock } from "../db/connection/instance_lock.ts";
 import { loadMigrations } from "../db/migrations/migrate.ts";
 import { hasTrigramIndex } from "../db/payments/search.ts";
 import { createHeldResponses, type HeldResponses } from "../http/middleware/hold_responses.ts";
+import { createSharedUsage } from "../core/auth/shared_usage.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
@@ -165,7 +167,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   // Before events are published, so that these handlers get all of them.
   resources.use(await keepRegistered(service, handlers));
   resources.use(startPositionPublisher(service));
-  const streams = resources.use(createEventStreams(service, { limits: config.streams }));
+  const limited = openLimited(service, config, resources);
 
   const audit = resources.use(createAuditRecorder(service));
   const load = createLoad(log);
@@ -177,7 +179,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     ...service,
     config: { ...config, build },
     migrations,
-    streams,
+    ...limited,
     audit,
     load,
     isDraining: () => isDraining,
@@ -209,8 +211,24 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   } finally {
     isDraining = true;
     log.info("stopping");
-    await shutDown(config, { streams, jobs, http, responses, resources });
+    await shutDown(config, { ...limited, jobs, http, responses, resources });
   }
+}
+
+/** What has limits that the instances can share. */
+function openLimited(
+  service: Service,
+  { sharedLimits, rateLimit: limit, streams: limits }: Config,
+  resources: AsyncDisposableStack,
+) {
+  if (!sharedLimits) {
+    return { streams: resources.use(createEventStreams(service, { limits })), sharedUsage: null };
+  }
+  const slots = resources.use(createStreamSlots(service, limits));
+  return {
+    streams: resources.use(createEventStreams(service, { limits, slots })),
+    sharedUsage: resources.use(createSharedUsage({ ...service, limit })),
+  };
 }
 
 /** Opens everything that the service works with, from the database to the gateway. */

@@ -16,6 +16,7 @@ export async function startService(
     /** By default there is practically no limit. */
     RATE_LIMIT_PER_SECOND?: string;
     RATE_LIMIT_BURST?: string;
+    SHARED_LIMITS?: string;
   },
 ): Promise<Program> {
   return await startProgram(log, ["task", "start"], {

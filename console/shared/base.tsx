@@ -242,7 +242,7 @@ async function findLimited(
   });
   if (!session) return null;
   rateLimit.uncount(address);
-  rateLimit.count(`user:${session.caller.userId}`);
+  rateLimit.countCaller(session.caller.userId);
   return session;
 }
 

@@ -112,6 +112,8 @@ export interface Config {
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
+  /** Whether the limits of callers and streams are those of all instances together. */
+  sharedLimits: boolean;
   /** How many event streams may be open. */
   streams: { perCaller: number; total: number };
   /** A token for reading `GET /metrics`; null: only staff and viewer credentials can read it. */
@@ -209,14 +211,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     },
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
-    rateLimit: {
-      perSecond: settings.RATE_LIMIT_PER_SECOND ?? 100,
-      burst: settings.RATE_LIMIT_BURST ?? 200,
-    },
-    streams: {
-      perCaller: settings.STREAMS_PER_CALLER ?? 100,
-      total: settings.STREAMS_TOTAL ?? 1_000,
-    },
+    ...limitsOf(settings),
     metricsToken: settings.METRICS_TOKEN ?? null,
     backupTimeFile: settings.BACKUP_TIME_FILE === undefined
       ? null
@@ -225,6 +220,20 @@ export function parseConfig(env: Environment, folder: string): Config {
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault || isDenoDeploy ? 0 : 3),
     isDenoDeploy,
     build: settings.BUILD ?? settings.DENO_DEPLOY_BUILD_ID ?? null,
+  };
+}
+
+function limitsOf(settings: Settings): Pick<Config, "rateLimit" | "streams" | "sharedLimits"> {
+  return {
+    rateLimit: {
+      perSecond: settings.RATE_LIMIT_PER_SECOND ?? 100,
+      burst: settings.RATE_LIMIT_BURST ?? 200,
+    },
+    streams: {
+      perCaller: settings.STREAMS_PER_CALLER ?? 100,
+      total: settings.STREAMS_TOTAL ?? 1_000,
+    },
+    sharedLimits: settings.SHARED_LIMITS ?? false,
   };
 }
 

@@ -23,6 +23,7 @@ export type ShownConfig = Pick<
   | "publicUrl"
   | "queue"
   | "rateLimit"
+  | "sharedLimits"
   | "recheck"
   | "streams"
   | "webhookAllowPrivate"
@@ -74,6 +75,7 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["RATE_LIMIT_BURST", rateLimit.burst],
     ["STREAMS_PER_CALLER", streams.perCaller],
     ["STREAMS_TOTAL", streams.total],
+    ["SHARED_LIMITS", config.sharedLimits],
     ["BACKUP_TIME_FILE", config.backupTimeFile ?? ""],
     ["DRAIN_SECONDS", config.drainSeconds],
   ];

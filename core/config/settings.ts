@@ -433,6 +433,12 @@ export const SETTINGS = z.object({
     "must be a whole number, 1 to 100000",
     wholeNumber(1, 100_000),
   ),
+  SHARED_LIMITS: booleanSetting({
+    description: "`true` counts `RATE_LIMIT_…` and `STREAMS_…` over all instances, in PostgreSQL " +
+      "([how exactly](production.md#shared-limits)), instead of per instance",
+    default: "`false`",
+    example: "true",
+  }),
   BACKUP_TIME_FILE: setting(
     {
       description: "File that each backup touches when it has succeeded: " +

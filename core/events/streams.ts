@@ -22,6 +22,7 @@ import { createFollower, type Follower, type FollowerOptions } from "./follower.
 import { refuseOtherHistory } from "./history.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
+import type { StreamSlots } from "./stream_slots.ts";
 import { createEventWatches, type EventWatch } from "./watches.ts";
 
 /** What the streams use of the service. */
@@ -31,6 +32,8 @@ export interface EventStreamsOptions extends FollowerOptions {
   heartbeatMs?: number;
   keyCheckMs?: number;
   limits?: StreamLimits;
+  /** The streams of all instances; null: each instance counts its own. */
+  slots?: StreamSlots | null;
 }
 
 export interface StreamFilter {
@@ -76,6 +79,8 @@ const KEY_CHECK_MS = 3_000;
 interface OpenStream {
   caller: Caller;
   endsAt: number;
+  /** Its place among the streams of all instances; null: only this instance counts it. */
+  slot: string | null;
 }
 
 /** How long `open` waits for the position of the reader's last event, and how often it looks. */
@@ -101,12 +106,12 @@ export function createEventStreams(
   options: EventStreamsOptions = {},
 ): EventStreams {
   const { heartbeatMs = HEARTBEAT_MS, keyCheckMs = KEY_CHECK_MS } = options;
-  const { limits = DEFAULT_LIMITS, ...followerOptions } = options;
+  const { limits = DEFAULT_LIMITS, slots = null, ...followerOptions } = options;
   const follower = createFollower(service, followerOptions);
   const watches = createEventWatches(follower);
   const state: StreamsState = {
     service,
-    options: { heartbeatMs, keyCheckMs, limits },
+    options: { heartbeatMs, keyCheckMs, limits, slots },
     follower,
     reads: createLimiter(CONCURRENT_READS),
     streams: new Map(),
@@ -154,7 +159,12 @@ async function open(
 ): Promise<ReadableStream<Uint8Array>> {
   const { service, options, follower, streams, frame } = state;
   admit(state);
-  requireRoom(caller, [...streams.values()], options.limits);
+  const { limits, slots } = options;
+  requireRoom(caller, [...streams.values()], limits);
+  const slot = slots && await takeSlot(state, slots, caller);
+  // Others may have been opened meanwhile.
+  if (slots && !slot) requireRoom(caller, [...streams.values()], limits);
+  admit(state);
   const selector = { ...filter, userId: canReadAll(caller) ? null : caller.userId };
   const stream = createEventStream({
     selector,
@@ -167,7 +177,7 @@ async function open(
     },
   });
   const following = follower.follow(stream.push);
-  add(state, stream, caller);
+  add(state, stream, caller, slot);
   try {
     const now = await following.poll();
     if (after === null) {
@@ -182,15 +192,35 @@ async function open(
   return stream.readable;
 }
 
-function add(state: StreamsState, stream: EventStream, caller: Caller): void {
+/** A place among the streams of all instances. Null: only the limits of this instance apply. */
+async function takeSlot(
+  state: StreamsState,
+  slots: StreamSlots,
+  caller: Caller,
+): Promise<string | null> {
+  const taken = await slots.take(caller.userId);
+  if (!taken) return null;
+  if (taken.id === null) throw noRoom(taken.own, state.options.limits);
+  if (state.isClosed) slots.release(taken.id);
+  return taken.id;
+}
+
+function add(
+  state: StreamsState,
+  stream: EventStream,
+  caller: Caller,
+  slot: string | null,
+): void {
   const { service, options, streams } = state;
   const endsAt = service.clock() + LIFETIME_MS * (1 - JITTER * Math.random());
-  streams.set(stream, { caller, endsAt });
+  streams.set(stream, { caller, endsAt, slot });
   state.heartbeats ??= setInterval(() => sendHeartbeats(state), options.heartbeatMs);
   state.keyChecks ??= setInterval(() => checkCredentials(state), options.keyCheckMs);
 }
 
 function remove(state: StreamsState, stream: EventStream): void {
+  const slot = state.streams.get(stream)?.slot;
+  if (slot) state.options.slots!.release(slot);
   state.streams.delete(stream);
   if (state.streams.size > 0) return;
   clearInterval(state.heartbeats);
@@ -316,10 +346,13 @@ const DEFAULT_LIMITS: StreamLimits = { perCaller: 100, total: 1_000 };
 const RETRY_SECONDS = 10;
 
 /** Each stream takes memory: a reader that reads slowly has up to 2 MB buffered. */
-function requireRoom(caller: Caller, open: OpenStream[], { perCaller, total }: StreamLimits): void {
+function requireRoom(caller: Caller, open: OpenStream[], limits: StreamLimits): void {
   const own = open.filter((each) => each.caller.userId === caller.userId).length;
-  if (own < perCaller && open.length < total) return;
-  throw new ServiceError("rate_limited", {
+  if (own >= limits.perCaller || open.length >= limits.total) throw noRoom(own, limits);
+}
+
+function noRoom(own: number, { perCaller }: StreamLimits): ServiceError {
+  return new ServiceError("rate_limited", {
     detail: own >= perCaller
       ? `You have ${own} open event streams, and the limit is ${perCaller}. Close one of them first.`
       : `The service has no room for more event streams. Retry in ${RETRY_SECONDS} s.`,

@@ -46,7 +46,7 @@ export function createRequireCaller(options: RequireCallerOptions): RequireCalle
       }
       uncount();
       c.env.caller = caller;
-      rateLimit.count(`user:${caller.userId}`);
+      rateLimit.countCaller(caller.userId);
       if (!readsStoredData(c.req.method, c.env.route!)) refuseViewers(caller);
     }
 

@@ -7,6 +7,8 @@ export interface TokenBuckets {
   take(key: string): number;
   /** Puts back a token that was taken. */
   giveBack(key: string): void;
+  /** Sets the number of tokens of a bucket from which tokens were taken. */
+  set(key: string, tokens: number): void;
 }
 
 export interface BucketOptions {
@@ -41,6 +43,10 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
     giveBack(key) {
       const bucket = buckets.get(key);
       if (bucket) bucket.tokens = Math.min(burst, bucket.tokens + 1);
+    },
+    set(key, tokens) {
+      const bucket = buckets.get(key);
+      if (bucket) Object.assign(bucket, { tokens, at: clock() });
     },
   };
 

@@ -223,6 +223,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     config,
     migrations: options.migrations ?? await (projectMigrations ??= loadMigrations()),
     load: options.load ?? createLoad(log),
+    sharedUsage: null,
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
     developmentStaffKey: options.hasDevelopmentSignIn
