@@ -184,6 +184,7 @@ const CALL_FETCH = [
   "tests/support/gateway/relay.ts", // Calls the gateway.
   "tests/support/gateway/sandbox.ts", // Calls the sandbox.
   "tests/support/sdk_browser.ts", // Forwards requests of a browser to the service.
+  "tests/support/steady_load.ts", // Calls the service through nginx, which adds headers.
 ];
 
 Deno.test("architecture: tests call the service only through the client that checks its responses", () => {
