@@ -24,6 +24,7 @@ const BENCHMARKS = [
   "jobs",
   "webhooks",
   "pooler",
+  "instances",
   "streams",
   "document",
 ];

@@ -62,7 +62,8 @@ const share = { TEST_SHARE: isFull ? "1" : SHARE };
 
 /**
  * A process that prints and does nothing for so long hangs. Deno prints the name of a slow test
- * after 1, 2, 4 and 8 minutes, so a test that hangs is ended after 7 minutes, and with `--full` after 26.
+ * after 1, 2, 4 and 8 minutes, so a test that hangs is ended after 7 minutes, and with `--full`
+ * after 26.
  */
 const SILENCE_MS = (isFull ? 10 : 3) * 60_000;
 

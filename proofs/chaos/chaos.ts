@@ -1,4 +1,4 @@
-/** A run: merchants and customers act while everything is disturbed. Then all answers are judged. */
+/** A run: merchants and customers act while everything is disturbed; then all is judged. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";

@@ -62,9 +62,13 @@ async function settingsOfGuide(): Promise<Record<string, string>> {
   return { ...settings, DATABASE_URL: await createDatabase({ template: null }) };
 }
 
+function readDeployed(name: string): Promise<string> {
+  return Deno.readTextFile(join(PROJECT, "deploy", name));
+}
+
 /** The values of the systemd unit, by name. */
 async function readUnit(): Promise<Map<string, string[]>> {
-  const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
+  const text = await readDeployed("payment-gateway.service");
   const lines = [...text.matchAll(/^(\w+)=(.*)$/gm)];
   return new Map(
     Object.entries(Object.groupBy(lines, ([, name]) => name!))
@@ -194,17 +198,68 @@ Deno.test({
   name: "systemd unit: systemd accepts it and rates its exposure as low",
   ignore: !await hasProgram("systemd-analyze", "the test of the systemd unit is"),
   async fn() {
-    const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
-    const path = join(image.root, "payment-gateway.service");
-    await Deno.writeTextFile(path, text.replace("/usr/local/bin/deno", Deno.execPath()));
-    for (
-      const args of [["verify", path], ["security", "--offline=true", "--threshold=20", path]]
-    ) {
-      const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", { args }).output();
-      const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-      assert.equal(code, 0, output);
+    for (const [unit, name] of Object.entries(UNITS)) {
+      const text = await readDeployed(unit);
+      const path = join(image.root, name);
+      await Deno.writeTextFile(path, text.replace("/usr/local/bin/deno", Deno.execPath()));
+      for (
+        const args of [["verify", path], ["security", "--offline=true", "--threshold=20", path]]
+      ) {
+        const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", { args })
+          .output();
+        const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+        assert.equal(code, 0, output);
+      }
     }
   },
+});
+
+/** The units, and the names under which systemd starts them. */
+const UNITS = {
+  "payment-gateway.service": "payment-gateway.service",
+  "payment-gateway@.service": "payment-gateway@8001.service",
+};
+
+Deno.test("systemd template: is the unit with a port and a user that all instances share", async () => {
+  const [unit, template] = await Promise.all(
+    Object.keys(UNITS).map(async (name) =>
+      (await readDeployed(name)).split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+    ),
+  );
+  assert.deepEqual(template!.filter((line) => !unit!.includes(line)), [
+    "Description=Payment gateway integration service on port %i",
+    "Environment=PORT=%i",
+    "User=payment-gateway",
+  ]);
+  assert.deepEqual(unit!.filter((line) => !template!.includes(line)), [
+    "Description=Payment gateway integration service",
+  ]);
+  assert.ok(!Object.keys(await settingsOfGuide()).includes("PORT"), "it would replace the port");
+});
+
+Deno.test("nginx for instances: has the ports of the guide, gives up connections before an instance has drained, and logs no path of a payment page", async () => {
+  const text = await readDeployed("nginx-instances.conf");
+  const { drainSeconds } = parseConfig(await settingsOfGuide(), "/");
+  const upstreams = [...text.matchAll(/^upstream (\w+) \{\n(.*?)^\}$/gms)];
+  assert.deepEqual(upstreams.map(([, name]) => name), [
+    "payment_gateway",
+    "payment_gateway_streams",
+  ]);
+  const started = [...guide.matchAll(/payment-gateway@(\d+)/g)].map(([, port]) => port!);
+  for (const [, name, content] of upstreams) {
+    const ports = [...content!.matchAll(/server 127\.0\.0\.1:(\d+) /g)].map(([, port]) => port!);
+    assert.deepEqual(ports, started, name);
+    const times = [...content!.matchAll(/(?:fail|keepalive)_timeout[ =](\d+)s/g)];
+    assert.ok(times.length >= ports.length);
+    for (const [time, seconds] of times) assert.ok(Number(seconds) < drainSeconds, time);
+  }
+  assert.ok(guide.includes(`for PORT in ${started.join(" ")}; do`));
+  const pages = text.match(/^ {4}location \/pay\/ \{\n(.*?)^ {4}\}$/ms)![1]!;
+  assert.equal(pages.match(/access_log off;/g)?.length, 2);
+  assert.equal(pages.match(/error_log \S+ crit;/g)?.length, 2);
+  // A request without a key must not be repeated.
+  assert.match(text, /location @with_key \{[^}]*non_idempotent;/);
+  assert.equal(text.match(/proxy_next_upstream [^;]*non_idempotent/g)?.length, 1);
 });
 
 Deno.test("production guide: its command creates a valid staff key", async () => {
