@@ -6,7 +6,7 @@ import type { Json } from "../../tests/support/gateway/sandbox.ts";
 import { findAllContradictions } from "../contradictions.ts";
 import { createDisturbances, disturb, type Disturbances, kills } from "./disturb.ts";
 import type { Difference, FinalPayment, History } from "./history.ts";
-import type { Installation } from "./installation.ts";
+import { type Installation, isAboutPayment } from "./installation.ts";
 import { judge } from "./judge/judge.ts";
 import { createMerchant, readPayment, readRefund } from "./merchant.ts";
 import { placeOrder, type Shop } from "./orders.ts";
@@ -153,28 +153,36 @@ async function collect(
   const { sandbox, instances, staffKey, deliveries } = installation;
   const { url } = instances[0]!;
   // Asks the gateway: the notification may be lost, and the service's own check is due later.
-  for (const payment of await listAll(url, "/payments/", staffKey)) {
-    const path = `/payments/${payment.id}/check_status/`;
-    await merchant.call({ orderId: payment.order_id, name: "read", path });
-  }
-  for (const { orderId } of history.orders) {
+  await forEach(await listAll(url, "/payments/", staffKey), async ({ id, order_id }) => {
+    const path = `/payments/${id}/check_status/`;
+    await merchant.call({ orderId: order_id, name: "read", path });
+  });
+  await settle(installation);
+  await forEach(history.orders, async ({ orderId }) => {
     const found = await sandbox.control(`transactions?order_id=${orderId}`, undefined, "GET");
     history.transactions.push(...found.map(readTransaction));
-  }
-  await settle(installation);
-  for (const { id } of await listAll(url, "/payments/", staffKey)) {
+  });
+  await forEach(await listAll(url, "/payments/", staffKey), async ({ id }) => {
     history.payments.push(readFinal(await get(url, `/payments/${id}/`, staffKey)));
-  }
+  });
   const events = await listAll(url, "/events/?order=oldest_first", staffKey);
-  history.events = events.filter(({ name }) => name.startsWith("payment_")).map((event) => ({
+  history.events = events.filter(isAboutPayment).map((event) => ({
     id: event.id,
     name: event.name,
     paymentId: event.data.id,
     sequence: event.sequence,
     status: event.data.transaction_status,
   }));
-  const ids = new Set(history.events.map(({ id }) => id));
-  history.deliveries = deliveries.filter(({ eventId }) => ids.has(eventId));
+  history.deliveries = deliveries;
+}
+
+/** Several at a time, because a long run has many. */
+async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  async function workOff(): Promise<void> {
+    while (next < items.length) await work(items[next++]!);
+  }
+  await Promise.all(Array.from({ length: CUSTOMERS }, workOff));
 }
 
 function readFinal(payment: Json): FinalPayment {

@@ -147,6 +147,7 @@ function receiveWebhooks(deliveries: Delivery[]): { url: string } & AsyncDisposa
     // A killed instance may have sent a part of it.
     const event: Json | null = await request.json().catch(() => null);
     if (event === null) return new Response(null, { status: 400 });
+    if (!isAboutPayment(event)) return new Response();
     deliveries.push({ eventId: event.id, paymentId: event.data.id, sequence: event.sequence });
     return new Response();
   });
@@ -154,6 +155,11 @@ function receiveWebhooks(deliveries: Delivery[]): { url: string } & AsyncDisposa
     url: `http://127.0.0.1:${server.addr.port}/`,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
+}
+
+/** Others are about the webhook endpoint, or about what needs attention. */
+export function isAboutPayment({ name }: Json): boolean {
+  return name.startsWith("payment_");
 }
 
 async function registerEndpoint(service: string, key: string, url: string): Promise<void> {
