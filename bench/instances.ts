@@ -14,6 +14,8 @@ import { type Program, startProgram } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
 const CALLERS = 24;
+/** So that the JIT compiler has optimized the code of each instance. */
+const WARM_UP_ROUNDS = 3;
 const ROUNDS = 7;
 const ROUND_MS = 1_500;
 
@@ -61,11 +63,10 @@ const requests: Record<string, { expected: string; of: (url: string) => string }
 
 for (const [name, { expected, of }] of Object.entries(requests)) {
   const rates: Record<string, number[]> = {};
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     for (const [variant, programs] of Object.entries(variants)) {
       const rate = await measure(programs, of, expected);
-      // The first round is a warm-up.
-      if (round > 0) (rates[variant] ??= []).push(rate);
+      if (round >= 0) (rates[variant] ??= []).push(rate);
     }
   }
   console.log(row(`${name}, ${CALLERS} callers`, ["rate", "ratio"]));
