@@ -63,20 +63,27 @@ export async function findPrimary(url: string): Promise<Primary> {
 async function search(urls: string[], cluster: Cluster): Promise<Primary> {
   const end = performance.now() + SEARCH_MS;
   const found: Writable[] = [];
-  const errors: unknown[] = [];
+  /** The last error of each server. */
+  const errors = new Map<string, unknown>();
   const asked = urls.map(async (url) => {
-    try {
-      found.push(await askUntilWritable(url, cluster, end));
-    } catch (error) {
-      errors.push(error);
-      throw error;
+    while (true) {
+      try {
+        found.push(await ask(url, cluster.primary?.server.timeline ?? 0));
+        return;
+      } catch (error) {
+        errors.set(url, error);
+        if (performance.now() + RETRY_MS > end) throw error;
+        await delay(RETRY_MS);
+      }
     }
   });
   // A server that is paused or cannot be reached responds later than the search ends.
   await waitAtMost(SEARCH_MS, Promise.any(asked).catch(() => {}));
   if (found.length > 0) await waitAtMost(OTHERS_MS, Promise.allSettled(asked));
   const [newest] = found.toSorted((a, b) => b.timeline - a.timeline);
-  if (!newest) throw mostTelling(errors) ?? new DatabaseUnavailable("No server responds");
+  if (!newest) {
+    throw mostTelling([...errors.values()]) ?? new DatabaseUnavailable("No server responds");
+  }
   return use(newest, cluster);
 }
 
@@ -94,17 +101,6 @@ function use(server: Writable, cluster: Cluster): Primary {
     known?.replace.abort();
   }
   return { url: server.url, replaced: cluster.primary!.replace.signal };
-}
-
-async function askUntilWritable(url: string, cluster: Cluster, end: number): Promise<Writable> {
-  while (true) {
-    try {
-      return await ask(url, cluster.primary?.server.timeline ?? 0);
-    } catch (error) {
-      if (performance.now() + RETRY_MS > end) throw error;
-      await delay(RETRY_MS);
-    }
-  }
 }
 
 /** Throws if the server accepts no writes, or is a former primary. */

@@ -155,6 +155,9 @@ async function waitingCommits(url: string): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
+/** More connections than there are writes that wait without a response before a time limit ends. */
+const MANY = 50;
+
 Deno.test({
   name:
     "former primary: while it still accepts connections, no write to it is acknowledged, and the service leaves it",
@@ -171,12 +174,12 @@ Deno.test({
     const former = await pair.primary();
     const other = pair.members.find((each) => each !== former)!;
     await using resources = new AsyncDisposableStack();
-    const open = (url: string) => {
-      const database = openDatabase({ url, poolSize: 2 });
+    const open = (url: string, poolSize: number) => {
+      const database = openDatabase({ url, poolSize });
       resources.defer(() => database.close());
       return database;
     };
-    const databases = [open(pair.url), open(pair.address)];
+    const databases = [open(pair.url, MANY), open(pair.address, 2)];
     const port = new URL(former.url).port;
     for (const database of databases) await database.query((sql) => sql`select 1`);
     let signals = 0;

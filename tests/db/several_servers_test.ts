@@ -196,12 +196,16 @@ Deno.test({
       const url = joinServers([first.through(server), second.through(server)]);
       const access = await reachDatabase(url, mode === "session" ? null : server);
       assert.equal(access.pooling, mode);
-      const database = openDatabase({ ...access, poolSize: 2, deadlineMs: PATIENT_DEADLINE_MS });
-      const write = () =>
-        database.transaction((sql) => sql`create table if not exists public.written ()`);
-      await write();
-      await first.kill();
-      await until("writes work", () => write().then(() => true, () => false));
+      const database = openDatabase({ ...access, poolSize: 2 });
+      const writes = () =>
+        database.transaction((sql) => sql`create table if not exists public.written ()`)
+          .then(() => true, () => false);
+      await until("writes work", writes);
+      for (const pooler of [first, second]) {
+        await pooler.kill();
+        await until("writes work through the other", writes);
+        await pooler.start();
+      }
       await database.close();
     }
   },
