@@ -30,15 +30,21 @@ const PROMOTIONS = shareOf(20, FAILOVER_KINDS.length);
 
 let pair: DatabasePair;
 
+/** One for all tests, because a database belongs to one gateway account. */
+let sandbox: TestSandbox;
+
 Deno.test.beforeAll(async () => {
-  if (!ignore) pair = await startPair();
+  if (ignore) return;
+  pair = await startPair();
+  sandbox = await openSandbox({ serverKey: SERVER_KEY });
 });
 
 Deno.test.afterAll(async () => {
+  await sandbox?.[Symbol.asyncDispose]();
   await pair?.[Symbol.asyncDispose]();
 });
 
-function settingsOf(sandbox: TestSandbox, databaseUrl: string): Record<string, string> {
+function settingsOf(databaseUrl: string): Record<string, string> {
   return {
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl,
@@ -108,9 +114,8 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
-    await using byHosts = await startUntilUp(settingsOf(sandbox, pair.url));
-    await using byAddress = await startUntilUp(settingsOf(sandbox, pair.address));
+    await using byHosts = await startUntilUp(settingsOf(pair.url));
+    await using byAddress = await startUntilUp(settingsOf(pair.address));
     const services = [byHosts, byAddress];
     const load = startLoad({ services, sandbox, apiKey: API_KEY });
     const recoveries: Recovery[] = [];
@@ -256,8 +261,7 @@ Deno.test({
 
     if ((await pair.primary()).name === "db2") await pair.promote();
     await pair.untilBothStream();
-    await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
-    await using service = await startUntilUp(settingsOf(sandbox, pair.url));
+    await using service = await startUntilUp(settingsOf(pair.url));
     const listed = await pair.runGuide("switchover payments", {
       "http://127.0.0.1:8000": service.url,
     });

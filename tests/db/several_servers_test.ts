@@ -8,7 +8,6 @@ import { findPrimary } from "../../db/connection/primary.ts";
 import { joinServers, serverUrls } from "../../db/connection/server_urls.ts";
 import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { inTime, until } from "../support/until.ts";
@@ -97,9 +96,10 @@ testSeveral(
   "several servers: while none accepts writes, calls fail and say so, and work again afterwards",
   async () => {
     await using two = await openTwo();
-    const database = openDatabase({ url: two.url, poolSize: 2, deadlineMs: PATIENT_DEADLINE_MS });
+    const database = openDatabase({ url: two.url, poolSize: 2 });
     const write = () => database.query((sql) => sql`create table if not exists public.written ()`);
-    await write();
+    const writes = () => write().then(() => true, () => false);
+    await until("writes work", writes);
     await setReadOnly(two.database, "on");
     await runSql(
       two.database,
@@ -111,7 +111,7 @@ testSeveral(
       return /is a standby or read-only, and accepts no writes$/.test(error.message);
     });
     await setReadOnly(two.database, "off");
-    await until("writes work again", () => write().then(() => true, () => false));
+    await until("writes work again", writes);
     await database.close();
   },
 );
