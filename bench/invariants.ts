@@ -6,7 +6,7 @@
 import postgres from "postgres";
 import { NIL } from "uuid";
 import { firstIdAt } from "../core/ids.ts";
-import { startOfJakartaDay, updateStats } from "../core/reports/count_payments.ts";
+import { rebuildStats, startOfJakartaDay, updateStats } from "../core/reports/count_payments.ts";
 import { checkInvariants } from "../core/tasks/check_invariants.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { loadMigrations, migrate } from "../db/migrations/migrate.ts";
@@ -44,8 +44,9 @@ const TABLES = ["payments", "payment_filters", "payment_items", "history", "even
 await withoutIndexes(sql, TABLES, insertPayments);
 await sql`vacuum analyze`;
 console.log(row("payments", [String(PAYMENTS)]));
-// The task counts in steps of 50 seconds.
-while (!(await updateStats(service)).is_complete);
+// Counts the payments by their ids, which is faster than by the entries of the history.
+await sql`update gateway.stats_progress set position = (select max(id) from gateway.history)`;
+await rebuildStats(service);
 await updateStats(service);
 await sql`vacuum analyze`;
 await sql`checkpoint`;
