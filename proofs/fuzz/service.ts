@@ -48,6 +48,9 @@ const NO_LIMIT = "1000000";
  */
 export const NO_DATABASE = "DatabaseUnavailable";
 
+/** The line about repeated errors of requests has only their code. */
+const MEANS_NO_DATABASE = /"name":"DatabaseUnavailable"|"code":"unavailable"/;
+
 /** A key that no service has. */
 const INVALID_KEY = `gk_${"x".repeat(43)}`;
 
@@ -155,7 +158,7 @@ function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) 
     for (const line of lines) {
       if (!line.includes('"level":"error"')) continue;
       const event = line.match(/"event":"(\w+)"/)?.[1] ?? "unknown";
-      countError(errors, line.includes(`"${NO_DATABASE}"`) ? NO_DATABASE : event, line);
+      countError(errors, MEANS_NO_DATABASE.test(line) ? NO_DATABASE : event, line);
     }
   };
 }
