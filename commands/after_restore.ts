@@ -16,9 +16,12 @@ import { Failure } from "./terminal.ts";
 const USAGE = `Usage: after-restore
 Run it once after the database was restored from a backup, before the service starts.`;
 
+/** A pending payment takes about 0.2 ms; a database can have a million. */
+const DEADLINE_MS = 30 * 60_000;
+
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   if (args.length > 0) throw new Failure(USAGE);
-  await using opened = await openCommandDatabase(readConfig());
+  await using opened = await openCommandDatabase(readConfig(), DEADLINE_MS);
   const { endsAt, checks } = await prepare(opened.database);
   if (endsAt === null) return console.log("The database has no payments.");
   const counts = Object.entries(checks).map(([table, count]) => `${count} ${table}`);
@@ -39,10 +42,13 @@ async function prepare(database: Database) {
   });
 }
 
-/** An instance that runs does not know of the restore. One of them has this lock. */
+/** An instance that runs does not know of the restore. It has its lock, or that of the publisher. */
 async function requireStopped(sql: Sql): Promise<void> {
   const [row] = await sql<[{ is_free: boolean }]>`
-    select pg_try_advisory_xact_lock(${PUBLISHER_LOCK.toString()}::bigint) as is_free`;
+    select pg_try_advisory_xact_lock(${PUBLISHER_LOCK.toString()}::bigint)
+      and not exists (
+        select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)
+      ) as is_free`;
   if (row.is_free) return;
   throw new Failure(
     "The service runs on this database. Stop all instances, and run this command again.",

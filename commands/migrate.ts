@@ -27,13 +27,19 @@ export interface CommandDatabase extends AsyncDisposable {
   database: Database;
 }
 
-/** Migrates and opens the database, for a command that runs a few statements. */
-export async function openCommandDatabase(config: Config): Promise<CommandDatabase> {
+/**
+ * Migrates and opens the database, for a command that runs a few statements. `deadlineMs`: for one
+ * whose statements change many rows.
+ */
+export async function openCommandDatabase(
+  config: Config,
+  deadlineMs?: number,
+): Promise<CommandDatabase> {
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await joinServer(config));
   const access = await reachDatabase(await server.start(), config.databaseDirectUrl);
   await migrateDatabase(access.directUrl, await loadMigrations());
-  const database = openDatabase({ ...access, poolSize: 1 });
+  const database = openDatabase({ ...access, poolSize: 1, deadlineMs });
   resources.defer(() => database.close());
   const owned = resources.move();
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
