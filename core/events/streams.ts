@@ -198,7 +198,9 @@ async function takeSlot(
   slots: StreamSlots,
   caller: Caller,
 ): Promise<string | null> {
-  const taken = await slots.take(caller.userId);
+  // It waits for other instances, and must not take the connections of charges meanwhile.
+  const release = await state.reads.acquire();
+  const taken = await slots.take(caller.userId).finally(release);
   if (!taken) return null;
   if (taken.id === null) throw noRoom(taken.own, state.options.limits);
   if (state.isClosed) slots.release(taken.id);

@@ -38,7 +38,11 @@ export async function deleteFullLimits(
   { perSecond, burst }: { perSecond: number; burst: number },
 ): Promise<void> {
   await sql`
-    delete from gateway.shared_rate_limits
-    where ${burst}::float8 - tokens
-      < ${perSecond}::float8 * extract(epoch from clock_timestamp() - updated_at)::float8`;
+    delete from gateway.shared_rate_limits where user_id in (
+      select user_id from gateway.shared_rate_limits
+      where ${burst}::float8 - tokens
+        < ${perSecond}::float8 * extract(epoch from clock_timestamp() - updated_at)::float8
+      -- Another instance may update them in another order.
+      for update skip locked
+    )`;
 }
