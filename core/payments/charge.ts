@@ -408,7 +408,8 @@ async function findLostCharge(
   if (found.type === "failed") return { type: "unfinished", problem: found.problem };
   if (found.type === "none") return null;
   const transaction = found.answer.body;
-  const isOurs = found.type === "ours" || await isLostCharge(service, payment, transaction);
+  const isNamed = found.type === "ours" && found.evidence === "payment_ref";
+  const isOurs = isNamed || await isLostCharge(service, payment, transaction);
   return isOurs ? { type: "made", transaction, askedAtVersion: payment.version } : null;
 }
 

@@ -144,15 +144,23 @@ function chooseRefundKey(
   const since = service.clock() - keyLifetimeMs(service);
   const byKey = new Map(refunds.map((refund) => [refund.refund_key, refund]));
   const candidates = Array.from(
-    { length: refunds.length + 1 },
+    { length: MAX_KEY_USES + refunds.length },
     // Not the payment's id: after a restore, the payment may have another one.
     (_, use) => service.deriveId("refund", key.user_id, key.key, transaction_id, use),
   );
-  const lost = candidates.map((each) => byKey.get(each)).find((refund) =>
+  const known = candidates.map((each) => byKey.get(each));
+  const lost = known.find((refund) =>
     refund && refund.status !== "failed" && refund.created_at.getTime() >= since
   );
-  return { refund_key: candidates.find((each) => !byKey.has(each))!, lost: lost ?? null };
+  const lastUse = known.findLastIndex((refund) => refund !== undefined);
+  return { refund_key: candidates[lastUse + 1]!, lost: lost ?? null };
 }
+
+/**
+ * The gateway does not list refunds that failed, so that a restored database knows none of the
+ * earlier uses: a caller whose refund fails may repeat it this often with one key.
+ */
+const MAX_KEY_USES = 100;
 
 type ReservedRefund =
   & RefundInput

@@ -284,6 +284,35 @@ for (const isTold of [true, false]) {
   });
 }
 
+Deno.test("lost idempotency key: a refund that was refused twice before it was made is not made again", async () => {
+  await using loss = await openLoss();
+  let payment: Json;
+  {
+    await using service = await loss.open();
+    payment = await service.send("/charge/", CHARGE);
+    await loss.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+    await service.app.as(service.key, `/payments/${payment.id}/check_status/`);
+  }
+  await loss.backUp();
+  const path = `/payments/${payment.id}/refund/`;
+  const [refund, headers] = [{ amount: 10_000 }, newKey()];
+  let first: Json;
+  {
+    await using lost = await loss.open();
+    await loss.sandbox.fault("refund", "rate_limit", { count: 2 });
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await assertProblem(await lost.post(path, refund, headers), 400, "gateway_rate_limited");
+    }
+    first = await lost.send(path, refund, headers);
+  }
+  await loss.restore({ isTold: true });
+  await using restored = await loss.open();
+  const again = await restored.send(path, refund, headers);
+  assert.equal(again.refund.refund_key, first.refund.refund_key);
+  const [transaction] = await loss.transactions();
+  assert.equal(transaction.refund_amount, "10000.00");
+});
+
 Deno.test("lost idempotency key: a repeated action gets the record as it is at the gateway, while keys are valid", async () => {
   await using loss = await openLoss();
   let payment: Json;
