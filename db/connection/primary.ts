@@ -42,9 +42,6 @@ const SEARCH_MS = 1_500;
 /** The pause before a server that accepts no writes is asked again. */
 const RETRY_MS = 200;
 
-/** How long a search waits for the other servers after one has answered that it accepts writes. */
-const OTHERS_MS = 250;
-
 const NEVER = new AbortController().signal;
 
 /**
@@ -65,21 +62,33 @@ async function search(urls: string[], cluster: Cluster): Promise<Primary> {
   const found: Writable[] = [];
   /** The last error of each server. */
   const errors = new Map<string, unknown>();
-  const asked = urls.map(async (url) => {
-    while (true) {
-      try {
-        found.push(await ask(url, cluster.primary?.server.timeline ?? 0));
-        return;
-      } catch (error) {
-        errors.set(url, error);
-        if (performance.now() + RETRY_MS > end) throw error;
-        await delay(RETRY_MS);
-      }
+  let isOver = false;
+
+  /** Asks a server once; true: it accepts writes. */
+  async function askOnce(url: string): Promise<boolean> {
+    try {
+      found.push(await ask(url, cluster.primary?.server.timeline ?? 0));
+      return true;
+    } catch (error) {
+      errors.set(url, error);
+      return false;
     }
-  });
-  // A server that is paused or cannot be reached responds later than the search ends.
+  }
+
+  async function askAgain(url: string, first: Promise<boolean>): Promise<void> {
+    for (let isWritable = await first; !isWritable; isWritable = await askOnce(url)) {
+      if (isOver || performance.now() + RETRY_MS > end) throw errors.get(url);
+      await delay(RETRY_MS);
+    }
+  }
+
+  // A former primary may be nearer than the new one and respond sooner, so each server responds
+  // once. One that is paused or cannot be reached responds later than the search ends.
+  const first = urls.map(askOnce);
+  const asked = urls.map((url, index) => askAgain(url, first[index]!));
   await waitAtMost(SEARCH_MS, Promise.any(asked).catch(() => {}));
-  if (found.length > 0) await waitAtMost(OTHERS_MS, Promise.allSettled(asked));
+  await waitAtMost(end - performance.now(), Promise.all(first));
+  isOver = true;
   const [newest] = found.toSorted((a, b) => b.timeline - a.timeline);
   if (!newest) {
     throw mostTelling([...errors.values()]) ?? new DatabaseUnavailable("No server responds");
