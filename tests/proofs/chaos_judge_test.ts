@@ -264,7 +264,7 @@ const FAULTS: [fault: string, rule: string, doctor: (history: Doctored) => void]
     remove(h.deliveries, h.deliveriesOf("refunded")[3]!);
   }],
   ["a webhook is about no event", "each webhook is an event of the list", (h) => {
-    h.deliveries.push({ eventId: "another", paymentId: "payment-paid", sequence: 1 });
+    h.deliveries.push({ ...h.deliveriesOf("paid")[0]!, eventId: "another" });
   }],
   ["a webhook has another number", "each webhook is an event of the list", (h) => {
     h.deliveriesOf("paid")[0]!.sequence = 2;

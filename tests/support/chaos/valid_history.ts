@@ -15,6 +15,8 @@ import type {
 
 const AMOUNT = 50_000;
 
+const QUARTER_HOUR_MS = 15 * 60_000;
+
 /** Writes the history of one order after the other; each step takes some milliseconds. */
 class Writer {
   readonly history: History = {
@@ -29,8 +31,14 @@ class Writer {
   #now = 1_000;
 
   order(orderId: string, method: Method, status: string, events: string[]): OrderWriter {
-    this.history.orders.push({ orderId, method, amount: AMOUNT });
-    return new OrderWriter(this, { orderId, method, amount: AMOUNT }, status, events);
+    const lifeMs = method === "paid_later" ? QUARTER_HOUR_MS : null;
+    const order: Order = { orderId, method, amount: AMOUNT, lifeMs };
+    this.history.orders.push(order);
+    return new OrderWriter(this, order, status, events);
+  }
+
+  wait(ms: number): void {
+    this.#now += ms;
   }
 
   tick(): number {
@@ -81,16 +89,23 @@ class OrderWriter {
     const call: Call = {
       orderId,
       name,
-      key: name === "read" ? null : `key-${at}`,
+      key: name === "read" || name === "check" ? null : `key-${at}`,
       amount,
       startedAt,
       endedAt: outcome === "unknown" ? null : at,
       outcome,
+      isGivenUp: outcome === "unknown",
       answers: name === "charge" && outcome === "done"
         ? [answer, { ...structuredClone(answer), at: this.writer.tick() }]
         : [answer],
     };
     this.writer.history.calls.push(call);
+    return this;
+  }
+
+  /** Long enough for a charge that is given up, and for a payment that expires. */
+  wait(): this {
+    this.writer.wait(QUARTER_HOUR_MS);
     return this;
   }
 
@@ -129,7 +144,7 @@ class OrderWriter {
       const eventId = `event-${orderId}-${index + 1}`;
       const sequence = index + 1;
       history.events.push({ id: eventId, name, paymentId: id, sequence, status });
-      history.deliveries.push({ eventId, paymentId: id, sequence });
+      history.deliveries.push({ eventId, name, paymentId: id, sequence, status });
     }
   }
 }
