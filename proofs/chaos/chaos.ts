@@ -155,7 +155,7 @@ async function collect(
   // Asks the gateway: the notification may be lost, and the service's own check is due later.
   await forEach(await listAll(url, "/payments/", staffKey), async ({ id, order_id }) => {
     const path = `/payments/${id}/check_status/`;
-    await merchant.call({ orderId: order_id, name: "read", path });
+    await merchant.call({ orderId: order_id, name: "check", path });
   });
   await settle(installation);
   await forEach(history.orders, async ({ orderId }) => {
