@@ -214,6 +214,7 @@ async function startEtcd(folder: string, start: Start) {
   const process = start("etcd", [
     "etcd",
     ...["--name", "etcd1", "--data-dir", join(folder, "etcd"), "--logger", "zap"],
+    "--enable-v2",
     ...["--listen-client-urls", `http://${address}`],
     ...["--advertise-client-urls", `http://${address}`],
     ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
