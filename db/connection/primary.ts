@@ -87,7 +87,7 @@ async function search(urls: string[], cluster: Cluster): Promise<Primary> {
   const first = urls.map(askOnce);
   const asked = urls.map((url, index) => askAgain(url, first[index]!));
   await waitAtMost(SEARCH_MS, Promise.any(asked).catch(() => {}));
-  await waitAtMost(end - performance.now(), Promise.all(first));
+  await waitAtMost(Math.max(0, end - performance.now()), Promise.all(first));
   isOver = true;
   const [newest] = found.toSorted((a, b) => b.timeline - a.timeline);
   if (!newest) {
