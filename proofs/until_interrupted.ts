@@ -14,8 +14,8 @@ export interface Work<T extends AsyncDisposable> {
    * could not be stopped; so it ends early if `signal` is aborted between two steps.
    */
   open(signal: AbortSignal): Promise<T>;
-  /** A signal ends the wait for it. */
-  run(opened: T): Promise<void>;
+  /** After a signal, it is not waited for. */
+  run(opened: T, signal: AbortSignal): Promise<void>;
 }
 
 /** Opens, runs, and disposes. After a signal, exits with 130. A second signal exits at once. */
@@ -25,7 +25,7 @@ export async function untilInterrupted<T extends AsyncDisposable>(
   const { signal, remove } = listen();
   try {
     await using opened = await open(signal);
-    const running = run(opened);
+    const running = run(opened, signal);
     // After a signal, it fails because what it works with is being stopped.
     running.catch(() => {});
     await Promise.race([running, untilAborted(signal)]);
