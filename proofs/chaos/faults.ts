@@ -26,8 +26,8 @@ const NEVER_EXPECTED = [
 const DATABASE_ERROR =
   /^(DatabaseUnavailable|CONNECTION_\w+|CONNECT_TIMEOUT|ECONNREFUSED|ECONNRESET|EPIPE|57P\d\d|25006)$/;
 
-/** The gateway answers as the faults of a run make it. */
-const GATEWAY_ERROR = /^Gateway(API|RateLimit)Error$/;
+/** The gateway fails, or no request is sent to it because it has just failed. */
+const GATEWAY_ERROR = /^(Gateway(API|RateLimit)Error|gateway_(unreachable|timeout|rate_limited))$/;
 
 export function createServiceFaults(): ServiceFaults {
   /** By event, the errors that are not expected. */

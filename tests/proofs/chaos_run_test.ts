@@ -84,6 +84,7 @@ Deno.test("chaos: expects errors of the database and of the gateway, and only th
   const expected = [
     errorLine("queue_interrupted", NO_DATABASE),
     errorLine("gateway_error", { name: "ServiceError", cause: { name: "GatewayAPIError" } }),
+    errorLine("gateway_unreachable", { name: "ServiceError", code: "gateway_unreachable" }),
     JSON.stringify({ level: "error", event: "gateway_error", repeated: 3 }),
     JSON.stringify({ level: "info", event: "request", status: 500 }),
   ];
