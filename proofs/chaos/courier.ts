@@ -53,8 +53,7 @@ const OTHER_PAYMENT = {
 
 export function createCourier({ urls, random }: CourierOptions): Courier {
   const running = new Set<Promise<unknown>>();
-  /** By transaction, how many notifications it has had, and the newest that was delivered. */
-  const positions = new Map<string, { last: number; delivered: number }>();
+  const sequence = createSequence();
   let isBad = true;
   const courier: Courier = {
     counts: { delivered: 0, lost: 0, doubled: 0, reordered: 0, forged: 0 },
@@ -62,9 +61,7 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
     wrongAnswers: [],
     accept({ body }) {
       const { counts } = courier;
-      const position = positions.get(body.transaction_id) ?? { last: 0, delivered: 0 };
-      positions.set(body.transaction_id, position);
-      const number = ++position.last;
+      const number = sequence.next(body.transaction_id);
       if (happens(LOST)) {
         counts.lost++;
         return;
@@ -72,7 +69,7 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
       const isDoubled = happens(DOUBLED);
       if (isDoubled) counts.doubled++;
       for (let copies = isDoubled ? 2 : 1; copies > 0; copies--) {
-        track(deliverGenuine(body, number, position));
+        track(deliverGenuine(body, number));
       }
       if (happens(FORGED)) {
         counts.forged++;
@@ -98,21 +95,11 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
     work.finally(() => running.delete(work));
   }
 
-  async function deliverGenuine(
-    body: Json,
-    number: number,
-    position: { delivered: number },
-  ): Promise<void> {
+  async function deliverGenuine(body: Json, number: number): Promise<void> {
     const status = await deliver(JSON.stringify(body), [200]);
     if (status !== 200) return;
-    courier.accepted.push({
-      orderId: body.order_id,
-      transactionId: body.transaction_id,
-      status: body.transaction_status,
-      refundKeys: (body.refunds ?? []).map(({ refund_key }: Json) => refund_key),
-    });
-    if (number < position.delivered) courier.counts.reordered++;
-    position.delivered = Math.max(position.delivered, number);
+    courier.accepted.push(readAccepted(body));
+    if (sequence.isOvertaken(body.transaction_id, number)) courier.counts.reordered++;
   }
 
   /** Repeats until the service answers, as the gateway does, but sooner. Returns the status. */
@@ -128,6 +115,34 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
       await delay(RETRY_MS);
     }
   }
+}
+
+function readAccepted(body: Json): AcceptedNotification {
+  return {
+    orderId: body.order_id,
+    transactionId: body.transaction_id,
+    status: body.transaction_status,
+    refundKeys: (body.refunds ?? []).map(({ refund_key }: Json) => refund_key),
+  };
+}
+
+/** Numbers the notifications of each transaction in the order in which the gateway sent them. */
+function createSequence() {
+  const transactions = new Map<string, { last: number; delivered: number }>();
+  return {
+    next(transactionId: string): number {
+      const known = transactions.get(transactionId) ?? { last: 0, delivered: 0 };
+      transactions.set(transactionId, known);
+      return ++known.last;
+    },
+    /** Notes a delivery. Returns whether a newer notification was delivered before. */
+    isOvertaken(transactionId: string, number: number): boolean {
+      const known = transactions.get(transactionId)!;
+      const isOvertaken = number < known.delivered;
+      known.delivered = Math.max(known.delivered, number);
+      return isOvertaken;
+    },
+  };
 }
 
 /** The status; 0: no answer. */

@@ -55,83 +55,114 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
   const shifted = await shiftedCommand([shiftMs]);
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
-  let process: Deno.ChildProcess | null = null;
-  let isReady = false;
-  let isKilled = false;
+  let process = startProcess(shifted.command, port, options);
   let isClosed = false;
-  let lines: string[] = [];
-
-  async function runOnce(): Promise<void> {
-    [isKilled, lines] = [false, []];
-    const current = spawn(shifted.command, options.settings, port);
-    process = current;
-    const whenReady = untilAnswered(current);
-    const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
-      readLines(stream, (line) => {
-        lines.push(line);
-        if (lines.length > KEPT_LINES) lines.shift();
-        options.onLine(line);
-      });
-    const [{ code }] = await Promise.all([
-      current.status,
-      read(current.stdout),
-      read(current.stderr),
-    ]);
-    process = null;
-    const wasReady = isReady;
-    isReady = false;
-    await whenReady;
-    if (isKilled) return;
-    onOwnEnd({ code, wasReady, output: lines.join("\n") });
-    await delay(RESTART_PAUSE_MS);
-  }
-
-  async function untilAnswered(current: Deno.ChildProcess): Promise<void> {
-    while (process === current && !isKilled) {
-      isReady = await answersReady(url) && process === current && !isKilled;
-      if (isReady) return;
-      await delay(POLL_MS);
-    }
-  }
 
   async function supervise(): Promise<void> {
-    while (!isClosed) await runOnce();
-  }
-
-  async function kill(): Promise<boolean> {
-    const wasReady = isReady;
-    const killed = process;
-    [isKilled, isReady] = [true, false];
-    signal(killed, "SIGKILL");
-    await killed?.status;
-    return wasReady;
+    for (;;) {
+      const { code, output } = await process.ended;
+      const { wasReady, isKilled } = process;
+      if (!isKilled) {
+        onOwnEnd({ code, wasReady, output });
+        await delay(RESTART_PAUSE_MS);
+      }
+      if (isClosed) return;
+      process = startProcess(shifted.command, port, options);
+    }
   }
 
   const supervision = supervise();
   return {
     url,
-    kill,
     async untilReady() {
-      await until("an instance is ready", () => isReady, READY_TIMEOUT_MS).catch((error) => {
-        const message = `An instance did not become ready. Its latest output:\n${lines.join("\n")}`;
-        throw new Error(message, { cause: error });
-      });
+      await until("an instance is ready", () => process.isReady(), READY_TIMEOUT_MS)
+        .catch((cause) => {
+          const message = `An instance did not become ready:\n${process.output()}`;
+          throw new Error(message, { cause });
+        });
+    },
+    async kill() {
+      const killed = process;
+      const wasReady = killed.isReady();
+      killed.isKilled = true;
+      killed.signal("SIGKILL");
+      await killed.ended;
+      return wasReady;
     },
     async pause(ms) {
-      if (!isReady) return false;
+      if (!process.isReady()) return false;
       const paused = process;
-      signal(paused, "SIGSTOP");
+      paused.signal("SIGSTOP");
       await delay(ms);
-      signal(paused, "SIGCONT");
+      paused.signal("SIGCONT");
       return true;
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await kill();
+      process.isKilled = true;
+      process.signal("SIGKILL");
       await supervision;
       await shifted[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A process of an instance. */
+interface ServiceProcess {
+  /** Whether it can serve requests: it has answered so, and was not killed since. */
+  isReady(): boolean;
+  wasReady: boolean;
+  isKilled: boolean;
+  /** The latest lines. */
+  output(): string;
+  signal(name: Deno.Signal): void;
+  ended: Promise<{ code: number; output: string }>;
+}
+
+function startProcess(
+  command: string[],
+  port: number,
+  { settings, onLine }: InstanceOptions,
+): ServiceProcess {
+  const child = spawn(command, settings, port);
+  const lines: string[] = [];
+  let hasEnded = false;
+  child.status.then(() => hasEnded = true);
+  const read = (stream: ReadableStream<Uint8Array<ArrayBuffer>>) =>
+    readLines(stream, (line) => {
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+      onLine(line);
+    });
+
+  async function untilAnswered(): Promise<void> {
+    while (!hasEnded && !process.isKilled) {
+      process.wasReady = await answersReady(`http://127.0.0.1:${port}`);
+      if (process.wasReady) return;
+      await delay(POLL_MS);
+    }
+  }
+
+  async function untilEnded(): Promise<{ code: number; output: string }> {
+    const [{ code }] = await Promise.all([
+      child.status,
+      read(child.stdout),
+      read(child.stderr),
+      untilAnswered(),
+    ]);
+    return { code, output: process.output() };
+  }
+
+  const process: ServiceProcess = {
+    isReady: () => process.wasReady && !process.isKilled && !hasEnded,
+    wasReady: false,
+    isKilled: false,
+    output: () => lines.join("\n"),
+    signal: (name) => signal(child, name),
+    // Not before this object exists, which it uses.
+    ended: Promise.resolve().then(untilEnded),
+  };
+  return process;
 }
 
 function spawn(
@@ -173,9 +204,9 @@ async function answersReady(url: string): Promise<boolean> {
 }
 
 /** The process may have ended. */
-function signal(process: Deno.ChildProcess | null, name: Deno.Signal): void {
+function signal(process: Deno.ChildProcess, name: Deno.Signal): void {
   try {
-    process?.kill(name);
+    process.kill(name);
   } catch (error) {
     const hasEnded = error instanceof TypeError || error instanceof Deno.errors.NotFound;
     if (!hasEnded) throw error;
