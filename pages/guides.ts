@@ -14,6 +14,7 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "checkout.md": () => import("../docs/checkout.md", { with: { type: "text" } }),
   "clients.md": () => import("../docs/clients.md", { with: { type: "text" } }),
   "console.md": () => import("../docs/console.md", { with: { type: "text" } }),
+  "failover.md": () => import("../docs/failover.md", { with: { type: "text" } }),
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),
   "finding-out-what-happened.md": () =>
     import("../docs/finding-out-what-happened.md", { with: { type: "text" } }),
@@ -27,8 +28,10 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "moving-from-django-payment-midtrans.md": () =>
     import("../docs/moving-from-django-payment-midtrans.md", { with: { type: "text" } }),
   "production.md": () => import("../docs/production.md", { with: { type: "text" } }),
+  "proofs.md": () => import("../docs/proofs.md", { with: { type: "text" } }),
   "receiving-events.md": () => import("../docs/receiving-events.md", { with: { type: "text" } }),
   "reports.md": () => import("../docs/reports.md", { with: { type: "text" } }),
+  "restoring.md": () => import("../docs/restoring.md", { with: { type: "text" } }),
   "sandbox.md": () => import("../docs/sandbox.md", { with: { type: "text" } }),
   "security.md": () => import("../docs/security.md", { with: { type: "text" } }),
   "settings.md": () => import("../docs/settings.md", { with: { type: "text" } }),
@@ -54,6 +57,8 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
     import("../docs/decisions/payment-filters.md", { with: { type: "text" } }),
   "decisions/sandbox-as-a-separate-program.md": () =>
     import("../docs/decisions/sandbox-as-a-separate-program.md", { with: { type: "text" } }),
+  "decisions/shared-limits.md": () =>
+    import("../docs/decisions/shared-limits.md", { with: { type: "text" } }),
   "decisions/streamed-request-bodies.md": () =>
     import("../docs/decisions/streamed-request-bodies.md", { with: { type: "text" } }),
   "decisions/trailing-slashes.md": () =>

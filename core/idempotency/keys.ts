@@ -157,8 +157,11 @@ export async function resumeOrReplay(
 }
 
 export function requireSameRequest(known: IdempotencyKey, requestKey: RequestKey): void {
-  if (isSameRequest(known, requestKey)) return;
-  throw new ServiceError("idempotency_key_reused", {
+  if (!isSameRequest(known, requestKey)) throw keyReused();
+}
+
+export function keyReused(): ServiceError {
+  return new ServiceError("idempotency_key_reused", {
     detail: "This Idempotency-Key was used with a different request body. Send a new key.",
   });
 }

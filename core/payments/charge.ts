@@ -252,7 +252,7 @@ async function sendCharge(
   { type, request }: { type: "new" | "resend"; request: KeyedRequest },
   permit: Permit | null,
 ): Promise<SentCharge> {
-  if (type === "new" && request.key && mayRepeatLostRequest(service)) {
+  if (request.key && mayRepeatLostRequest(service)) {
     const lost = await findLostCharge(service, payment);
     if (lost) return lost;
   }
@@ -429,7 +429,7 @@ async function tryFindByOrder(service: Service, payment: GatewayPayment): Promis
  * Whether a caller's retry of a lost charge is the explanation for a transaction with the order id
  * of a new payment: it agrees with the charge in everything but the time, it is not older than the
  * caller's key can be, and no payment of this database has created it. A database loses a charge if
- * it is restored from a backup, for example. See docs/production.md, "Backup".
+ * it is restored from a backup, for example. See docs/restoring.md.
  */
 async function isLostCharge(
   service: Service,

@@ -14,7 +14,7 @@ import {
   isEarlierCallInProgress,
   type Transaction,
 } from "../gateway/responses.ts";
-import { finishKey, keyLifetimeMs, type RequestResult } from "../idempotency/keys.ts";
+import { finishKey, keyLifetimeMs, keyReused, type RequestResult } from "../idempotency/keys.ts";
 import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -105,7 +105,10 @@ async function startRefund(
     ? await checkForAction(service, known, "refund", input.mayBeMade ? "unknown" : "refused")
     : known;
   const { refund_key, lost } = chooseRefundKey(service, request, current);
-  if (lost) return await resumeRefund(service, request, current, lost);
+  if (lost) {
+    if (lost.amount !== (input.amount ?? lost.amount)) throw keyReused();
+    return await resumeRefund(service, request, current, lost);
+  }
   requireRefundable(current);
   if (service.gateway.breakerState("write") === "open") throw gatewayDownProblem();
   const payment = await requireTransaction(service, current, "refund");
@@ -379,7 +382,8 @@ async function resolveFailure(
   if (error.outcome === "unknown" || isPostponed) {
     throw await endAsUnknown(service, request, payment, unknownProblem);
   }
-  // The refund key is in use, which only an earlier attempt of this refund can have caused.
+  // The refund key is in use: by an earlier attempt of this refund, or by the same refund before the
+  // database was restored.
   const isMade = error instanceof GatewayDuplicateOrderError;
   const isWrongState = error.statusCode === "412";
   const needsStatus = isMade || request.wasSentBefore || isWrongState;

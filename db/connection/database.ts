@@ -5,6 +5,7 @@
 
 import postgres from "postgres";
 import { codeOf, DatabaseUnavailable, meansLostConnection } from "./errors.ts";
+import { pacedSocket } from "./paced_socket.ts";
 import { findPrimary, type Primary } from "./primary.ts";
 import { serverUrls } from "./server_urls.ts";
 import { DEADLINE_MS, poolSettings } from "./settings.ts";
@@ -61,6 +62,7 @@ interface PoolState {
   lastResponse: number;
   /** Replaced pools that are being closed. */
   ending: Set<Promise<void>>;
+  isClosed: boolean;
   use: PoolUse;
 }
 
@@ -75,6 +77,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...newPool(options, deadlineMs),
     lastResponse: 0,
     ending: new Set(),
+    isClosed: false,
     use: { size: options.poolSize, calls: 0, pooling: options.pooling ?? "none" },
   };
   const database: Database = {
@@ -92,6 +95,7 @@ export function openDatabase(options: DatabaseOptions): Database {
             runTransaction(pool, isPooled ? withSettings(work, settings) : work, isExpired)),
       ),
     async close() {
+      state.isClosed = true;
       await Promise.all([...state.ending, state.pool?.end({ timeout: state.graceSeconds })]);
     },
   };
@@ -146,8 +150,9 @@ function currentPool(state: PoolState): postgres.Sql | null {
 async function openAtPrimary(state: PoolState): Promise<postgres.Sql> {
   const { options, deadlineMs } = state;
   const primary = await findPrimary(options.url);
+  if (state.isClosed) throw new DatabaseUnavailable("The pool was closed");
   if (state.pool === null) {
-    state.pool = openPool({ ...options, url: primary.url }, deadlineMs, true);
+    state.pool = openPool({ ...options, url: primary.url }, deadlineMs, !isPooler(options));
     state.primary = primary;
     state.openedAt = performance.now();
   }
@@ -301,8 +306,11 @@ function openPool(
   refusesStandby: boolean,
 ): postgres.Sql {
   const { url, poolSize, pooling } = options;
-  return postgres(url, {
-    // A server that was the primary when the pool was opened may have become a standby.
+  const ended = new AbortController();
+  const pool = postgres(url, {
+    ...pacedSocket(ended.signal),
+    // A server that was the primary when the pool was opened may have become a standby. PgBouncer
+    // repeats what a server said at its start, so it would call a promoted one a standby.
     target_session_attrs: refusesStandby ? "primary" : undefined,
     max: poolSize,
     connect_timeout: Math.ceil(deadlineMs / 1_000),
@@ -316,6 +324,10 @@ function openPool(
       application_name: "payment-gateway",
       ...isPooler(options) ? {} : poolSettings(deadlineMs),
     },
+  });
+  const { end } = pool;
+  return Object.assign(pool, {
+    end: (endOptions?: { timeout?: number }) => end(endOptions).finally(() => ended.abort()),
   });
 }
 

@@ -191,13 +191,18 @@ async function checkLocks(sql: Sql, token: number): Promise<{ pid: number; gone:
   return { pid: rows[0]!.pid, gone: rows.flatMap(({ holder }) => holder ?? []) };
 }
 
-/** False: another instance has already removed them. */
+/** Removes them with their event streams. False: another instance has already removed them. */
 async function removeInstances(sql: Sql, tokens: number[]): Promise<boolean> {
   const rows = await sql`
-    delete from gateway.instances
-    where holder in (select value::bigint from json_array_elements_text(
-      ${JSON.stringify(tokens)}::text::json))
-      and pg_try_advisory_xact_lock_shared(holder)
-    returning true`;
+    with removed as (
+      delete from gateway.instances
+      where holder in (select value::bigint from json_array_elements_text(
+        ${JSON.stringify(tokens)}::text::json))
+        and pg_try_advisory_xact_lock_shared(holder)
+      returning holder
+    ), closed as (
+      delete from gateway.open_streams where holder in (select holder from removed)
+    )
+    select from removed`;
   return rows.length > 0;
 }

@@ -6,6 +6,7 @@
 import postgres from "postgres";
 import { pause, unlessAborted, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "./errors.ts";
+import { pacedSocket } from "./paced_socket.ts";
 import { findPrimary } from "./primary.ts";
 
 export interface KeptConnectionOptions {
@@ -75,13 +76,14 @@ async function openOnce(
   stopped: AbortSignal,
 ): Promise<void> {
   const primary = await findPrimary(url);
-  const lost = new AbortController();
+  const [lost, ended] = [new AbortController(), new AbortController()];
   const onReplaced = () =>
     lost.abort(new DatabaseUnavailable(`The server of the connection "${name}" was replaced`));
   primary.replaced.addEventListener("abort", onReplaced);
   const closed = Promise.withResolvers<void>();
   let isOpen = false;
   const driverOptions = {
+    ...pacedSocket(ended.signal),
     max: 1,
     max_lifetime: null,
     connect_timeout: 2,
@@ -114,6 +116,7 @@ async function openOnce(
     });
   } finally {
     primary.replaced.removeEventListener("abort", onReplaced);
+    ended.abort();
     await sql.end({ timeout: 0 });
     // The driver does not wait for it.
     if (isOpen) await waitAtMost(CLOSE_MS, closed.promise);

@@ -132,7 +132,10 @@ async function ask(url: string, newestTimeline: number): Promise<Writable> {
   return { url, timeline };
 }
 
-/** 0: a managed service does not have these functions. */
+/** The SQLSTATEs of a function that a managed service lacks, forbids or does not support. */
+const NO_FUNCTION = /^(42883|42501|0A000)$/;
+
+/** 0: the server does not say it. */
 async function readTimeline(client: Client): Promise<number> {
   try {
     const [row] = await client.run(
@@ -140,7 +143,7 @@ async function readTimeline(client: Client): Promise<number> {
     );
     return row!.timeline;
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError)) throw error;
-    return 0;
+    if (error instanceof postgres.PostgresError && NO_FUNCTION.test(error.code)) return 0;
+    throw error;
   }
 }

@@ -19,7 +19,8 @@ export interface StreamCounts {
 
 /**
  * Adds a stream if there is room for it. Call it in a transaction: the lock makes each call see the
- * streams that earlier calls have added. Streams of instances that have ended are deleted.
+ * streams that earlier calls have added. Streams of instances whose locks are free do not count.
+ * They are deleted with these instances: after a failover, all locks are free for a moment.
  */
 export async function addOpenStream(sql: Sql, stream: NewStream): Promise<StreamCounts> {
   const { id, holder, userId, perCaller, total } = stream;
@@ -29,8 +30,6 @@ export async function addOpenStream(sql: Sql, stream: NewStream): Promise<Stream
       select holder from gateway.instances
       where holder <> ${holder} and not pg_try_advisory_xact_lock_shared(holder)
       union all select ${holder}::bigint
-    ), gone as (
-      delete from gateway.open_streams where holder not in (select holder from alive)
     ), counted as materialized (
       select count(*) filter (where user_id = ${userId}) as own, count(*) as total
       from gateway.open_streams where holder in (select holder from alive)

@@ -56,13 +56,18 @@ function eventInvariants(
   };
 }
 
+/**
+ * The number after which each number of a record's events is used. After a restore from a backup,
+ * the numbers continue at a multiple of 1,000 (`SEQUENCE_STEP` in core/records/restored.ts).
+ */
+const NUMBERED_FROM = `case when exists (select from gateway.restores)
+        then record.event_count / 1000 * 1000 else 0 end`;
+
 /** `$2`: events of records that were created later than this are not deleted yet. */
 const EVENTS: Record<string, string> = {
-  // After a restore from a backup, the numbers continue at a multiple of 1,000
-  // (`SEQUENCE_STEP` in core/records/restored.ts).
-  events_are_counted: `record.created_at > $2 and record.event_count % 1000 <> (
+  events_are_counted: `record.created_at > $2 and record.event_count - (${NUMBERED_FROM}) <> (
       select count(*) from gateway.events event where event.resource_id = record.id
-        and event.sequence > record.event_count / 1000 * 1000)`,
+        and event.sequence > ${NUMBERED_FROM})`,
   events_are_numbered: `record.event_count < (
       select max(sequence) from gateway.events event where event.resource_id = record.id)`,
 };

@@ -4,7 +4,7 @@ import type { Fetch } from "./wrap_requests.ts";
 
 export interface HeldResponses {
   wrap(fetch: Fetch): Fetch;
-  /** Holds all responses from now on, except those to health checks. */
+  /** Holds the responses to requests that arrive from now on, except those to health checks. */
   hold(): void;
   release(): void;
 }
@@ -22,7 +22,7 @@ export function createHeldResponses(): HeldResponses {
       const response = fetch(request, connection);
       return !isHolding || isHealthCheck(request)
         ? response
-        : released.promise.then(() => response);
+        : Promise.all([response, released.promise]).then(([held]) => held);
     },
     hold: () => isHolding = true,
     release() {

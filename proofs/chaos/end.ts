@@ -42,7 +42,7 @@ export async function endRun(options: EndOptions): Promise<Difference[]> {
   // after a lost notification possibly in hours.
   await forEach(payments, "asking the gateway", onProgress, async ({ id, order_id }) => {
     const path = `/payments/${id}/check_status/`;
-    await merchant.call({ orderId: order_id, name: "read", path });
+    await merchant.call({ orderId: order_id, name: "check", path });
   });
   found.push(...await untilIdle(reader, onProgress));
   history.transactions = [...sandbox.sandbox.transactions()].map(readTransaction);

@@ -4,7 +4,10 @@
  * tests can falsify a copy of it. Amounts are rupiah, times are milliseconds of one clock.
  */
 
-export type CallName = "charge" | "refund" | "capture" | "cancel" | "read";
+export const CALL_NAMES = ["charge", "refund", "capture", "cancel", "read", "check"] as const;
+
+/** `read` shows what the service stores; `check` makes it ask the gateway first. */
+export type CallName = typeof CALL_NAMES[number];
 
 /** A payment as an answer shows it. */
 export interface PaymentState {
@@ -47,7 +50,7 @@ export type Outcome = "done" | "refused" | "unknown";
 export interface Call {
   orderId: string;
   name: CallName;
-  /** The idempotency key; null: a read. */
+  /** The idempotency key; null: the call writes nothing. */
   key: string | null;
   /** The requested amount; null: the whole amount, or a call without one. */
   amount: number | null;
@@ -56,6 +59,8 @@ export interface Call {
   /** When the outcome was known; null: the merchant gave up. */
   endedAt: number | null;
   outcome: Outcome;
+  /** The merchant stopped on purpose before it knew the outcome, as if its process had crashed. */
+  isGivenUp: boolean;
   /** Of all attempts, in order; also of attempts after the outcome was known. */
   answers: Answer[];
 }
@@ -74,6 +79,8 @@ export interface Order {
   orderId: string;
   method: Method;
   amount: number;
+  /** The gateway expires the payment if it is pending for this long; null: it is never pending. */
+  lifeMs: number | null;
 }
 
 /** A transaction in the gateway's books. */
@@ -104,8 +111,10 @@ export interface ListedEvent {
 /** A webhook that was received; repeated deliveries have the same event. */
 export interface Delivery {
   eventId: string;
+  name: string;
   paymentId: string;
   sequence: number;
+  status: string;
 }
 
 export interface History {

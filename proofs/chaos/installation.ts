@@ -107,7 +107,9 @@ function receiveWebhooks(deliveries: Delivery[]): { url: string } & AsyncDisposa
     const event: Json | null = await request.json().catch(() => null);
     if (event === null) return new Response(null, { status: 400 });
     if (!isAboutPayment(event)) return new Response();
-    deliveries.push({ eventId: event.id, paymentId: event.data.id, sequence: event.sequence });
+    const { id: eventId, name, data, sequence } = event;
+    const status = data.transaction_status;
+    deliveries.push({ eventId, name, paymentId: data.id, sequence, status });
     return new Response();
   });
   return {

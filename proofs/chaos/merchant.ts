@@ -39,7 +39,7 @@ interface Request {
 /** Longer than the service takes at most: a paused instance answers when it continues. */
 const ATTEMPT_MS = 40_000;
 
-/** A call that has no outcome after this time is a fault of the service. */
+/** The judge reports a call that has no outcome after this time. */
 const GIVE_UP_MS = 240_000;
 
 const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [50, 1_000];
@@ -57,6 +57,7 @@ export function createMerchant(options: MerchantOptions): Merchant {
         startedAt: performance.now(),
         endedAt: null,
         outcome: "unknown",
+        isGivenUp: false,
         answers: [],
       };
       onCall(call);
@@ -72,6 +73,7 @@ export function createMerchant(options: MerchantOptions): Merchant {
         await delay(pauseMs + random.below(pauseMs));
         pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS);
       } while (!givesUp && performance.now() - call.startedAt < GIVE_UP_MS);
+      call.isGivenUp = givesUp === true && call.outcome === "unknown";
       if (repeats && call.outcome === "done") {
         call.answers.push((await attempt(options, request, call.key)).answer);
       }

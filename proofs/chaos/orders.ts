@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
 import { ACCEPTED_CARD, type Json, type TestSandbox } from "../../tests/support/gateway/sandbox.ts";
-import type { Act, Call, Method, Order } from "./history.ts";
+import type { Act, Call, Order } from "./history.ts";
 import type { Merchant } from "./merchant.ts";
 
 export interface Shop {
@@ -18,31 +18,42 @@ const DENIED_CARD = "4911111111111113";
 
 const CARD = { payment_type: "credit_card", authentication: false };
 
-interface Way {
-  method: Method;
+const MINUTE_MS = 60_000;
+
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+interface Way extends Pick<Order, "method" | "lifeMs"> {
   charge: Json;
   card?: string;
   live(shop: Shop, order: Order, charge: Call): Promise<void>;
 }
 
-/** All ways have the same chance. */
+const GOPAY = {
+  method: "paid_later",
+  charge: { payment_type: "gopay" },
+  lifeMs: 15 * MINUTE_MS,
+} as const;
+
+/** All ways have the same chance. The sandbox has the same lives of the payments. */
 const WAYS: Way[] = [
-  { method: "paid_later", charge: { payment_type: "gopay" }, live: payAndRefund },
-  { method: "paid_later", charge: { payment_type: "qris" }, live: payAndRefund },
+  { ...GOPAY, live: payAndRefund },
+  { ...GOPAY, charge: { payment_type: "qris" }, live: payAndRefund },
   {
     method: "paid_later",
     charge: { payment_type: "bank_transfer", bank: "bca" },
+    lifeMs: DAY_MS,
     live: payOrCancel,
   },
   {
     method: "paid_later",
     charge: { payment_type: "cstore", store: "alfamart" },
+    lifeMs: DAY_MS,
     live: payOrCancel,
   },
-  { method: "paid_later", charge: { payment_type: "gopay" }, live: denyPayment },
-  { method: "paid_at_once", charge: CARD, live: readOnly },
-  { method: "held", charge: { ...CARD, authorize: true }, live: captureOrCancel },
-  { method: "denied", charge: CARD, card: DENIED_CARD, live: readOnly },
+  { ...GOPAY, live: denyPayment },
+  { method: "paid_at_once", charge: CARD, lifeMs: null, live: readOnly },
+  { method: "held", charge: { ...CARD, authorize: true }, lifeMs: null, live: captureOrCancel },
+  { method: "denied", charge: CARD, card: DENIED_CARD, lifeMs: null, live: readOnly },
 ];
 
 /** In so many of a hundred orders, the merchant's process crashes during the charge or a refund. */
@@ -57,6 +68,7 @@ export async function placeOrder(shop: Shop, number: number): Promise<void> {
   const order: Order = {
     orderId: `chaos-${number}-${random.hex(8)}`,
     method: way.method,
+    lifeMs: way.lifeMs,
     amount: 10_000 + random.below(90_000),
   };
   shop.onOrder(order);
@@ -102,9 +114,10 @@ function idOf({ answers }: Call): string {
 
 async function read({ merchant, random }: Shop, { orderId }: Order, charge: Call): Promise<void> {
   const path = `/payments/${idOf(charge)}/`;
-  // `check_status` asks the gateway, and so learns what no notification has said.
-  const check = random.below(100) < 30 ? "check_status/" : "";
-  await merchant.call({ orderId, name: "read", path: path + check });
+  // The service learns by a check what no notification has said.
+  await (random.below(100) < 30
+    ? merchant.call({ orderId, name: "check", path: `${path}check_status/` })
+    : merchant.call({ orderId, name: "read", path }));
 }
 
 async function readOnly(shop: Shop, order: Order, charge: Call): Promise<void> {

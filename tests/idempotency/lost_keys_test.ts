@@ -157,16 +157,18 @@ for (const [ending, status] of [["cancel", "cancel"], ["expire", "expire"], ["de
   });
 }
 
-Deno.test("lost idempotency key: if the gateway cannot be asked at first, a later retry finds the charge", async () => {
-  for (const isMetadataShown of [true, false]) {
+Deno.test("lost idempotency key: if the gateway cannot be asked at first, a later retry finds the charge, even if it was denied", async () => {
+  for (const [isMetadataShown, isDenied] of [[true, false], [false, false], [true, true]]) {
     await using loss = await openLoss();
-    await loss.sandbox.showMetadata(isMetadataShown);
+    await loss.sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH");
+    await loss.sandbox.showMetadata(isMetadataShown!);
     await backUpEmpty(loss);
     const headers = newKey();
     let first: Json;
     {
       await using lost = await loss.open();
       first = await lost.send("/charge/", CHARGE, headers);
+      if (isDenied) await loss.sandbox.control(`transactions/${first.transaction_id}/deny`);
     }
     await loss.restore({ isTold: true });
     await using restored = await loss.open();
@@ -255,11 +257,11 @@ for (const isTold of [true, false]) {
     }
     await loss.backUp();
     const path = `/payments/${payment.id}/refund/`;
-    const [first, second] = [newKey(), newKey()];
+    const [first, second, changed] = [newKey(), newKey(), newKey()];
     const keys: string[] = [];
     {
       await using lost = await loss.open();
-      for (const headers of [first, second]) {
+      for (const headers of [first, second, changed]) {
         keys.push((await lost.send(path, refund, headers)).refund.refund_key);
       }
     }
@@ -272,15 +274,19 @@ for (const isTold of [true, false]) {
         assert.equal(again.refund.status, "succeeded");
         assert.deepEqual(await restored.send(path, refund, headers), again);
       }
+      if (isTold) {
+        const other = await restored.post(path, { amount: 9_000 }, changed);
+        await assertProblem(other, 422, "idempotency_key_reused");
+      } else await restored.send(path, refund, changed);
       const { database } = restored.app;
       await assertPaymentsMatchGateway(database, loss.sandbox, { isRestored: isTold });
     }
     const [books] = await loss.transactions();
-    assert.equal(books.refund_amount, "20000.00");
+    assert.equal(books.refund_amount, "30000.00");
 
     await using later = await loss.open(DAY_MS + MINUTE_MS);
     const third = await later.send(path, refund, first);
-    assert.equal(third.payment.refund_amount, "30000.00", "the key has expired");
+    assert.equal(third.payment.refund_amount, "40000.00", "the key has expired");
   });
 }
 

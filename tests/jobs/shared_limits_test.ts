@@ -144,7 +144,7 @@ function request(url: string, key: string): Promise<Response> {
 }
 
 Deno.test("shared limits: three instances accept as many requests of a caller as one, free the streams of a killed one, and leave other callers alone", async (t) => {
-  const perSecond = 5;
+  const perSecond = 1;
   const burst = 100;
   await using opened = await openInstances({
     SHARED_LIMITS: "true",
@@ -177,11 +177,11 @@ Deno.test("shared limits: three instances accept as many requests of a caller as
     const limit = burst + perSecond * seconds;
     // Each of the others may accept a tenth of the burst before it knows, and on a slow machine
     // what arrives during an exchange. Without sharing they would accept 300 and more.
-    assert.ok(accepted <= limit + 2 * 0.1 * burst + 30, `${accepted} of ${limit}`);
+    assert.ok(accepted <= limit + 2 * 0.1 * burst + 80, `${accepted} of ${limit}`);
     assert.ok(accepted >= burst - 1, `${accepted}`);
     assert.ok(Number(refused!.headers.get("retry-after")) >= 1);
     assert.match(refused!.headers.get("ratelimit")!, /^"caller";r=0;t=\d+$/);
-    assert.equal(refused!.headers.get("ratelimit-policy"), `"caller";q=100;w=20`);
+    assert.equal(refused!.headers.get("ratelimit-policy"), `"caller";q=100;w=100`);
     await assertProblem(refused!, 429, "rate_limited");
     for (const { url } of instances) {
       const response = await request(url, bob);

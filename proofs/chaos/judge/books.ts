@@ -151,30 +151,10 @@ const RULES: Record<string, Rule> = {
       .find(({ status }) => status === "pending");
     return pending ? pending.key : null;
   },
-
-  "repeated attempts get the same answer": ({ calls }) =>
-    findText(calls, ({ name, key, answers }) => {
-      const successes = answers.filter(({ payment }) => key !== null && payment !== null)
-        .map(({ payment, refund }) => JSON.stringify([payment, refund]));
-      return new Set(successes).size <= 1 ? null : `${name}: ${[...new Set(successes)].join("; ")}`;
-    }),
-
-  "every answer is about the order": ({ order, calls, payments }) =>
-    findText(calls, ({ name, answers }) => {
-      const wrong = answers.find(({ payment }) =>
-        payment && (payment.orderId !== order.orderId || payment.id !== payments[0]?.id)
-      );
-      return wrong ? `${name} was answered with ${wrong.payment!.id}` : null;
-    }),
-
-  "the service does not fail": ({ calls }) =>
-    findText(calls, ({ name, answers }) => {
-      const wrong = answers.find(({ status, code }) => status === 500 || code === "internal_error");
-      return wrong ? `${name}: ${wrong.status} ${wrong.code}` : null;
-    }),
 };
 
-const PAID = ["capture", "settlement", "partial_refund", "refund"];
+/** The statuses of a payment that is paid. */
+export const PAID = ["capture", "settlement", "partial_refund", "refund"];
 
 export function compareWithBooks(records: OrderRecords): Difference[] {
   return Object.entries(RULES).flatMap(([rule, check]) => {

@@ -6,7 +6,7 @@
 import type { Call, Method, PaymentState } from "../history.ts";
 
 export interface ModelState {
-  status: "none" | "pending" | "held" | "paid" | "denied" | "cancelled" | "failed";
+  status: "none" | "pending" | "held" | "paid" | "denied" | "cancelled" | "failed" | "expired";
   captured: number;
   refunded: number;
 }
@@ -37,8 +37,13 @@ export function answerCharge(method: Method, amount: number): Change {
   };
 }
 
+/** The gateway refused the charge, or did not get it. */
 export function fail(): Change {
   return (state) => state.status === "pending" ? { ...state, status: "failed" } : null;
+}
+
+export function expire(): Change {
+  return (state) => state.status === "pending" ? { ...state, status: "expired" } : null;
 }
 
 export function pay(amount: number): Change {
@@ -58,6 +63,17 @@ export function refund(amount: number): Change {
   return (state) => {
     const refunded = state.refunded + amount;
     return state.status === "paid" && refunded <= state.captured ? { ...state, refunded } : null;
+  };
+}
+
+/**
+ * A refund for which the caller named no amount: it refunds what is left. `reserved`: what other
+ * refunds of the same time can have reserved.
+ */
+export function refundRest(amount: number, reserved: number): Change {
+  return (state) => {
+    const left = state.captured - state.refunded;
+    return amount >= left - reserved ? refund(amount)(state) : null;
   };
 }
 
@@ -86,6 +102,7 @@ const STATUSES: Record<string, ModelState["status"]> = {
   deny: "denied",
   cancel: "cancelled",
   failure: "failed",
+  expire: "expired",
 };
 
 /** Leaves the state as it is; possible only in the state that the answer shows. */
@@ -96,6 +113,14 @@ export function show(payment: PaymentState): Change {
       state.refunded === payment.refundedAmount
       ? state
       : null;
+}
+
+/**
+ * A capture was refused after attempts without an answer. One of them may have captured the amount,
+ * but only if the payment was cancelled since: otherwise the service finds that it is captured.
+ */
+export function refuseRetriedCapture(): Change {
+  return (state) => state.status === "held" || state.status === "paid" ? null : state;
 }
 
 /**

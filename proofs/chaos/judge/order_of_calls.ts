@@ -5,7 +5,7 @@
  * not know whether it happened may come at any time after its start, or not at all.
  */
 
-import { type Act, type Call, lastAnswer, type Order } from "../history.ts";
+import { type Act, type Call, lastAnswer, type Order, type Transaction } from "../history.ts";
 import * as model from "./model.ts";
 
 /** A change or an observation that takes place at one moment between its start and its end. */
@@ -16,15 +16,32 @@ interface Step {
   /** Whether it has taken place at the end of the run. */
   isRequired: boolean;
   change: model.Change;
+  /** The steps that must have been taken before: an answer shows the effect of its own call. */
+  after?: Step[];
+}
+
+/** What happened to one order. */
+export interface OrderHistory {
+  order: Order;
+  calls: Call[];
+  acts: Act[];
+  /** In the gateway's books at the end. */
+  refunds: Transaction["refunds"];
 }
 
 /** Steps are bits of a number. */
 const MAX_STEPS = 30;
 
-/** `acts` and `calls` are those of the order. */
-export function canBeExplained(order: Order, calls: Call[], acts: Act[]): boolean {
+/** The service gives up a charge that the gateway does not list, this long after it was sent. */
+const GRACE_MS = 15 * 60_000;
+
+/** The clocks of the service, of the gateway and of the merchant can differ by this much. */
+const CLOCK_TOLERANCE_MS = 5_000;
+
+export function canBeExplained(history: OrderHistory): boolean {
+  const { order, calls, acts } = history;
   const steps = [
-    ...calls.flatMap((call) => stepsOf(order, call, calls)),
+    ...calls.flatMap((call) => stepsOf(history, call)),
     ...acts.map((act) => stepOfAct(order, act)),
   ];
   if (steps.length > MAX_STEPS) {
@@ -36,6 +53,9 @@ export function canBeExplained(order: Order, calls: Call[], acts: Act[]): boolea
 /** Tries all orders, but each combination of steps and state only once. */
 function findOrder(steps: Step[]): boolean {
   const tried = new Set<string>();
+  const bitsOf = ({ after = [] }: Step) =>
+    after.reduce((bits, step) => bits | (1 << steps.indexOf(step)), 0);
+  const before = steps.map(bitsOf);
   const open = [{ taken: 0, state: model.NOT_CHARGED }];
   for (let next = open.pop(); next; next = open.pop()) {
     const { taken, state } = next;
@@ -44,7 +64,8 @@ function findOrder(steps: Step[]): boolean {
     if (required.length === 0) return true;
     const firstEnd = Math.min(...required.map(({ step }) => step.endedAt));
     for (const { step, index } of left) {
-      const after = step.startedAt <= firstEnd ? step.change(state) : null;
+      const isPossible = step.startedAt <= firstEnd && (before[index]! & ~taken) === 0;
+      const after = isPossible ? step.change(state) : null;
       if (after === null) continue;
       const following = { taken: taken | (1 << index), state: after };
       const key = JSON.stringify(following);
@@ -55,58 +76,107 @@ function findOrder(steps: Step[]): boolean {
   return false;
 }
 
-/** A call changes the payment, and its answer shows the payment. */
-function stepsOf(order: Order, call: Call, calls: Call[]): Step[] {
-  const { startedAt, outcome } = call;
-  const endedAt = call.endedAt ?? Infinity;
-  const isRequired = outcome === "done";
-  const step = (change: model.Change, required: boolean): Step => ({
-    startedAt,
-    endedAt,
-    isRequired: required,
-    change,
-  });
+/** A call changes the payment, and its answer shows the payment with this change. */
+function stepsOf(history: OrderHistory, call: Call): Step[] {
+  const { order, calls } = history;
+  const { name, outcome } = call;
   const answer = lastAnswer(call);
-  const observed = isRequired && answer?.payment ? [step(model.show(answer.payment), true)] : [];
-  if (call.name === "charge") {
-    const stored = step(model.store(), isRequired);
-    const following = outcome === "refused"
-      ? model.fail()
-      : model.answerCharge(order.method, order.amount);
-    // The notification about a payment or a denial can arrive before the answer.
-    return [stored, step(following, false), ...observed];
+  const isDone = outcome === "done";
+  if (outcome === "refused" && name !== "charge") {
+    const isState = answer?.code === "invalid_state" || answer?.code === "validation_error";
+    if (isState && isRetriedCapture(call)) {
+      const change = model.capture(call.amount ?? order.amount);
+      return [stepOf(call, change, false), stepOf(call, model.refuseRetriedCapture(), true)];
+    }
+    const reserved = reservedMeanwhile(call, calls, history.refunds);
+    return isState ? [stepOf(call, model.refuse(call, order.method, reserved), true)] : [];
   }
-  if (call.name === "read") return observed;
-  if (outcome !== "refused") return [step(changeOf(order, call), isRequired), ...observed];
-  const isState = answer?.code === "invalid_state" || answer?.code === "validation_error";
-  return isState
-    ? [step(model.refuse(call, order.method, reservedMeanwhile(call, calls)), true)]
-    : [];
+  const changes = name === "charge"
+    ? stepsOfCharge(order, call)
+    : changesOf(history, call).map((change) => stepOf(call, change, isDone));
+  const shown = isDone && answer?.payment;
+  if (!shown) return changes;
+  const after = changes.filter(({ isRequired }) => isRequired);
+  return [...changes, { ...stepOf(call, model.show(shown), true), after }];
 }
 
-function changeOf({ amount, method }: Order, call: Call): model.Change {
+/** Whether it is a capture of which an earlier attempt may have reached the gateway. */
+export function isRetriedCapture({ name, answers }: Call): boolean {
+  return name === "capture" && answers.length > 1;
+}
+
+/** A step that takes place while the call runs; after a call without an outcome, at any time. */
+function stepOf({ startedAt, endedAt }: Call, change: model.Change, isRequired: boolean): Step {
+  return { startedAt, endedAt: endedAt ?? Infinity, isRequired, change };
+}
+
+function stepsOfCharge(order: Order, call: Call): Step[] {
+  const { outcome, startedAt } = call;
+  const isDone = outcome === "done";
+  const stored = stepOf(call, model.store(), isDone);
+  if (outcome === "refused") return [stored, stepOf(call, model.fail(), false)];
+  // The notification about a payment or a denial can arrive before the answer.
+  const steps = [stored, stepOf(call, model.answerCharge(order.method, order.amount), isDone)];
+  const later = (change: model.Change, afterMs: number) =>
+    steps.push({
+      startedAt: startedAt + afterMs - CLOCK_TOLERANCE_MS,
+      endedAt: Infinity,
+      isRequired: false,
+      change,
+    });
+  if (outcome === "unknown") later(model.fail(), GRACE_MS);
+  if (order.lifeMs !== null) later(model.expire(), order.lifeMs);
+  return steps;
+}
+
+/** What the call may have changed; none for a read. */
+function changesOf({ order, calls, refunds }: OrderHistory, call: Call): model.Change[] {
   switch (call.name) {
     case "capture":
-      return model.capture(call.amount ?? amount);
-    case "refund":
-      return model.refund(refundedBy(call) ?? call.amount ?? amount);
+      return [model.capture(call.amount ?? order.amount)];
+    case "cancel":
+      return [model.cancel(order.method)];
+    case "refund": {
+      const amount = refundedBy(call, calls, refunds);
+      // The gateway did not make it.
+      if (amount === null) return [];
+      return call.amount === null
+        ? [model.refundRest(amount, reservedMeanwhile(call, calls, refunds))]
+        : [model.refund(amount)];
+    }
     default:
-      return model.cancel(method);
+      return [];
   }
 }
 
-/** What the answer says was refunded: without an amount, it is what was left. */
-function refundedBy(call: Call): number | null {
-  return lastAnswer(call)?.refund?.amount ?? null;
+/**
+ * The amount that the answer names, or that the call requested. A call with neither refunded what
+ * no other call explains in the gateway's books; null: it refunded nothing.
+ */
+function refundedBy(call: Call, calls: Call[], refunds: Transaction["refunds"]): number | null {
+  const known = lastAnswer(call)?.refund?.amount ?? call.amount;
+  if (known !== null || call.outcome !== "unknown") return known;
+  const others = calls.filter((other) => other !== call && other.name === "refund");
+  const keys = others.map((other) => lastAnswer(other)?.refund?.key);
+  const left = refunds.filter(({ key }) => !keys.includes(key)).map(({ amount }) => amount);
+  for (const other of others.filter(({ outcome }) => outcome === "unknown")) {
+    const index = left.findIndex((amount) => amount === other.amount);
+    if (index !== -1) left.splice(index, 1);
+  }
+  return left[0] ?? null;
 }
 
 /** The amounts of other refunds that ran at the same time as this one. */
-function reservedMeanwhile(call: Call, calls: Call[]): number {
+function reservedMeanwhile(
+  call: Call,
+  calls: Call[],
+  refunds: Transaction["refunds"],
+): number {
   const others = calls.filter((other) =>
     other !== call && other.name === "refund" && other.startedAt < (call.endedAt ?? Infinity) &&
     (other.endedAt ?? Infinity) > call.startedAt
   );
-  return others.reduce((sum, other) => sum + (refundedBy(other) ?? other.amount ?? Infinity), 0);
+  return others.reduce((sum, other) => sum + (refundedBy(other, calls, refunds) ?? Infinity), 0);
 }
 
 function stepOfAct(order: Order, { name, startedAt }: Act): Step {

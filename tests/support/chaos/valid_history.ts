@@ -15,6 +15,8 @@ import type {
 
 const AMOUNT = 50_000;
 
+const QUARTER_HOUR_MS = 15 * 60_000;
+
 /** Writes the history of one order after the other; each step takes some milliseconds. */
 class Writer {
   readonly history: History = {
@@ -29,8 +31,14 @@ class Writer {
   #now = 1_000;
 
   order(orderId: string, method: Method, status: string, events: string[]): OrderWriter {
-    this.history.orders.push({ orderId, method, amount: AMOUNT });
-    return new OrderWriter(this, { orderId, method, amount: AMOUNT }, status, events);
+    const lifeMs = method === "paid_later" ? QUARTER_HOUR_MS : null;
+    const order: Order = { orderId, method, amount: AMOUNT, lifeMs };
+    this.history.orders.push(order);
+    return new OrderWriter(this, order, status, events);
+  }
+
+  wait(ms: number): void {
+    this.#now += ms;
   }
 
   tick(): number {
@@ -81,16 +89,23 @@ class OrderWriter {
     const call: Call = {
       orderId,
       name,
-      key: name === "read" ? null : `key-${at}`,
+      key: name === "read" || name === "check" ? null : `key-${at}`,
       amount,
       startedAt,
       endedAt: outcome === "unknown" ? null : at,
       outcome,
+      isGivenUp: outcome === "unknown",
       answers: name === "charge" && outcome === "done"
         ? [answer, { ...structuredClone(answer), at: this.writer.tick() }]
         : [answer],
     };
     this.writer.history.calls.push(call);
+    return this;
+  }
+
+  /** Long enough for a charge that is given up, and for a payment that expires. */
+  wait(): this {
+    this.writer.wait(QUARTER_HOUR_MS);
     return this;
   }
 
@@ -129,7 +144,7 @@ class OrderWriter {
       const eventId = `event-${orderId}-${index + 1}`;
       const sequence = index + 1;
       history.events.push({ id: eventId, name, paymentId: id, sequence, status });
-      history.deliveries.push({ eventId, paymentId: id, sequence });
+      history.deliveries.push({ eventId, name, paymentId: id, sequence, status });
     }
   }
 }
@@ -138,21 +153,51 @@ function refundOf(key: string, amount: number): RefundState {
   return { id: key, key, amount, status: "succeeded" };
 }
 
+const RECEIVED = "payment_received pending";
+const SETTLED = "payment_settled settlement";
+const SHOWN_PAID = { status: "settlement", capturedAmount: AMOUNT };
+
+/** No two records of the copy share an object, so that a test changes one of them only. */
+function copyOf(history: History): History {
+  return JSON.parse(JSON.stringify(history));
+}
+
 /** The names of the orders say what happens to them. */
 export function validHistory(): History {
   const writer = new Writer();
-  const received = "payment_received pending";
-  const settled = "payment_settled settlement";
-  const paid = { status: "settlement", capturedAmount: AMOUNT };
-  const [first, second] = [refundOf("first", 20_000), refundOf("second", 30_000)];
+  placeRefunded(writer);
+  placeHeld(writer);
+  writer.order("denied", "denied", "deny", ["payment_denied deny"])
+    .call("charge", { status: "deny" }).call("read", {}).end();
+  writer.order("paid", "paid_at_once", "capture", ["payment_settled capture"])
+    .call("charge", { status: "capture", capturedAmount: AMOUNT }).call("read", {}).end();
+  writer.order("settled", "paid_later", "settlement", [RECEIVED, SETTLED])
+    .call("charge", {}).act("pay")
+    .call("cancel", {}, { outcome: "refused", code: "invalid_state" })
+    .call("check", {}, { outcome: "refused", code: "gateway_error" })
+    .call("read", SHOWN_PAID).end();
+  writer.order("declined", "paid_later", "deny", [RECEIVED, "payment_denied deny"])
+    .call("charge", {}).act("deny").call("check", { status: "deny" }).end();
+  writer.order("abandoned", "paid_later", "pending", [RECEIVED])
+    .call("charge", {}, { outcome: "unknown" }).call("read", {}).end();
+  writer.order("unpaid", "paid_later", "pending", [RECEIVED])
+    .call("charge", {}).call("read", {}).end();
+  placeLostCharge(writer);
+  placeExpired(writer, "expired", "done");
+  placeExpired(writer, "abandoned and expired", "unknown");
+  placeLostRefund(writer);
+  return copyOf(writer.history);
+}
 
+function placeRefunded(writer: Writer): void {
+  const [first, second] = [refundOf("first", 20_000), refundOf("second", 30_000)];
   writer.order("refunded", "paid_later", "refund", [
-    received,
-    settled,
+    RECEIVED,
+    SETTLED,
     "payment_refunded partial_refund",
     "payment_refunded refund",
   ])
-    .call("charge", {}).act("pay").call("read", paid)
+    .call("charge", {}).act("pay").call("read", SHOWN_PAID)
     .call("refund", { status: "partial_refund", refundedAmount: 20_000 }, {
       amount: 20_000,
       refund: first,
@@ -162,37 +207,77 @@ export function validHistory(): History {
     .call("refund", {}, { outcome: "refused", code: "invalid_state", amount: 1 })
     .call("read", {})
     .end([first, second]);
-  writer.order("captured", "held", "capture", [
-    "payment_received authorize",
-    "payment_settled capture",
-  ])
+}
+
+function placeHeld(writer: Writer): void {
+  const received = "payment_received authorize";
+  writer.order("captured", "held", "capture", [received, "payment_settled capture"])
     .call("charge", { status: "authorize" })
     .call("capture", { status: "capture", capturedAmount: 35_000 }, { amount: 35_000 })
     .call("read", {})
     .end([], 35_000);
-  writer.order("cancelled", "held", "cancel", [
-    "payment_received authorize",
-    "payment_cancelled cancel",
-  ])
+  writer.order("cancelled", "held", "cancel", [received, "payment_cancelled cancel"])
     .call("charge", { status: "authorize" })
     .call("cancel", { status: "cancel" })
     .call("capture", {}, { outcome: "refused", code: "invalid_state" })
     .call("read", {})
     .end();
-  writer.order("denied", "denied", "deny", ["payment_denied deny"])
-    .call("charge", { status: "deny" }).call("read", {}).end();
-  writer.order("paid", "paid_at_once", "capture", ["payment_settled capture"])
-    .call("charge", { status: "capture", capturedAmount: AMOUNT }).call("read", {}).end();
-  writer.order("settled", "paid_later", "settlement", [received, settled])
-    .call("charge", {}).act("pay")
-    .call("cancel", {}, { outcome: "refused", code: "invalid_state" })
-    .call("read", paid).end();
-  writer.order("refused", "paid_later", "failure", ["payment_failed failure"])
-    .call("charge", {}, { outcome: "refused", code: "gateway_validation" })
+  writer.order("taken back", "held", "cancel", [
+    received,
+    "payment_settled capture",
+    "payment_cancelled cancel",
+  ])
+    .call("charge", { status: "authorize" })
+    .call("capture", { status: "capture", capturedAmount: AMOUNT })
+    .call("cancel", { status: "cancel", capturedAmount: null })
+    .end();
+}
+
+/** A charge that the merchant gives up, and that never reaches the gateway. */
+function placeLostCharge(writer: Writer): void {
+  writer.order("lost", "paid_later", "failure", ["payment_failed failure"])
+    .call("charge", {}, { outcome: "unknown" })
+    .call("check", { transactionId: null })
+    .wait()
+    .call("check", { status: "failure" })
     .end([], null);
-  writer.order("abandoned", "paid_later", "pending", [received])
-    .call("charge", {}, { outcome: "unknown" }).call("read", {}).end();
-  writer.order("unpaid", "paid_later", "pending", [received])
-    .call("charge", {}).call("read", {}).end();
+}
+
+/** A payment that expires. */
+function placeExpired(writer: Writer, orderId: string, outcome: Outcome): void {
+  writer.order(orderId, "paid_later", "expire", [RECEIVED, "payment_expired expire"])
+    .call("charge", {}, { outcome })
+    .call("read", {})
+    .wait()
+    .call("read", { status: "expire" })
+    .end();
+}
+
+/** A refund without an amount that the merchant gives up. It is made after another refund. */
+function placeLostRefund(writer: Writer): void {
+  const [part, rest] = [refundOf("part", 20_000), refundOf("rest", 30_000)];
+  writer.order("rest refunded", "paid_later", "refund", [
+    RECEIVED,
+    SETTLED,
+    "payment_refunded partial_refund",
+    "payment_refunded refund",
+  ])
+    .call("charge", {}).act("pay").call("read", SHOWN_PAID)
+    .call("refund", { status: "partial_refund", refundedAmount: 20_000 }, {
+      amount: 20_000,
+      refund: part,
+    })
+    .call("refund", {}, { outcome: "unknown" })
+    .call("read", { status: "refund", refundedAmount: AMOUNT })
+    .end([part, rest]);
+}
+
+/** So many orders that are paid at once, and are only read. */
+export function historyOfReads(orders: number): History {
+  const writer = new Writer();
+  for (let number = 1; number <= orders; number++) {
+    writer.order(`paid-${number}`, "paid_at_once", "capture", ["payment_settled capture"])
+      .call("charge", { status: "capture", capturedAmount: AMOUNT }).call("read", {}).end();
+  }
   return writer.history;
 }

@@ -291,7 +291,7 @@ async function startHaproxy(
   await Deno.writeTextFile(
     file,
     replaceEach(text, {
-      "bind 0.0.0.0:6432": `bind 127.0.0.1:${port}`,
+      "bind 127.0.0.1:6432": `bind 127.0.0.1:${port}`,
       ...Object.fromEntries(servers),
     }),
   );

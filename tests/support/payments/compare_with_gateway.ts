@@ -14,7 +14,7 @@ interface StoredPayment extends Omit<GatewayPayment, "items"> {
 }
 
 /**
- * Compares the latest 300 payments with the transactions. No request or job may run meanwhile.
+ * Compares all payments with the transactions. No request or job may run meanwhile.
  * `isRestored`: payments that the backup did not have got new ids, and numbers of events are left
  * out.
  */
@@ -23,8 +23,8 @@ export async function assertPaymentsMatchGateway(
   sandbox: TestSandbox,
   { isRestored = false } = {},
 ): Promise<void> {
-  const transactions: Json[] = await sandbox.control("transactions", undefined, "GET");
   const payments = await readPayments(database);
+  const transactions = await readTransactions(sandbox, payments);
   const byTransaction = Map.groupBy(payments, ({ transaction_id }) => transaction_id);
   for (const transaction of transactions) {
     const own = byTransaction.get(transaction.transaction_id) ?? [];
@@ -53,8 +53,19 @@ async function readPayments(database: Database): Promise<StoredPayment[]> {
           where entry.resource_id = payment.id), '[]') as history,
         coalesce((select json_agg(event order by event.sequence) from gateway.events event
           where event.resource_id = payment.id), '[]') as events
-      from gateway.payments payment order by id desc limit 300`
+      from gateway.payments payment order by id desc`
   );
+}
+
+/** The sandbox lists its newest 100 transactions, and all of an order. */
+async function readTransactions(sandbox: TestSandbox, payments: StoredPayment[]): Promise<Json[]> {
+  const listed: Json[] = await sandbox.control("transactions", undefined, "GET");
+  const older = new Set(payments.map(({ order_id }) => order_id))
+    .difference(new Set(listed.map(({ order_id }) => order_id)));
+  for (const order of older) {
+    listed.push(...await sandbox.control(`transactions?order_id=${order}`, undefined, "GET"));
+  }
+  return listed;
 }
 
 const PAID = ["capture", "settlement", "partial_refund", "refund"];

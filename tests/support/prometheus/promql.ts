@@ -106,6 +106,13 @@ export function evaluate(expression: string, scrapes: Scrape[]): Sample[] {
           return [{ ...last, value: name === "rate" ? increase / seconds : increase }];
         }));
       }
+      case "max_over_time": {
+        const ranges = parseSelector(next());
+        return closed(ranges.map(({ points }) => ({
+          ...points.at(-1)!,
+          value: Math.max(...points.map(({ value }) => value)),
+        })));
+      }
       case "abs":
         return closed(parseOr()).map((each) => ({ ...each, value: Math.abs(each.value) }));
       case "absent":
