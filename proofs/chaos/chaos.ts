@@ -63,7 +63,7 @@ export async function runChaos(
   let hasFailed = false;
   const isOver = () =>
     hasFailed || seconds() >= 60 * options.minutes ||
-    (kills(disturbances) >= options.kills && haveAllHappened(disturbances));
+    (kills(disturbances) >= options.kills && haveAllHappened(disturbances, installation));
   const showProgress = (end: string | null) => {
     const orders = history.orders.length;
     options.onProgress?.({ kills: kills(disturbances), orders, seconds: seconds(), end });

@@ -33,8 +33,10 @@ function databaseKills({ databases }: Disturbances["counts"]): number {
 }
 
 /** Whether each kind of disturbance has happened. */
-export function haveAllHappened({ counts }: Disturbances): boolean {
-  return counts.killed > 0 && databaseKills(counts) > 0 && counts.paused > 0 && counts.gateway > 0;
+export function haveAllHappened({ counts }: Disturbances, { courier }: Installation): boolean {
+  const { killed, paused, gateway } = counts;
+  const all = [killed, paused, gateway, databaseKills(counts), ...Object.values(courier.counts)];
+  return all.every((count) => count > 0);
 }
 
 export function createDisturbances(): Disturbances {
