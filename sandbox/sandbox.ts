@@ -9,6 +9,7 @@ import { BINS, CONTROL, CORE, type Family, INVOICES, SNAP, SUBSCRIPTIONS } from 
 import { createIdempotency } from "./api/idempotency.ts";
 import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
 import { type Control, createControl } from "./control/control.ts";
+import { describeTransaction } from "./control/describe.ts";
 import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
@@ -45,6 +46,8 @@ export interface Sandbox extends AsyncDisposable {
   replayedTime(): number | null;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
+  /** All transactions, newest first, as the control API describes one. */
+  transactions(): Iterable<ReturnType<typeof describeTransaction>>;
 }
 
 /** These keys are published, which is safe only because the sandbox moves no money. */
@@ -95,6 +98,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     },
     ...createReplay(world),
     notifiedUrl: () => world.settings.notification_url,
+    transactions: () =>
+      Iterator.from(world.transactions.newest()).map((each) => describeTransaction(world, each)),
     async [Symbol.asyncDispose]() {
       closing.abort();
       // Stops deliveries first: control requests wait for them, and a delivery may wait for a

@@ -10,6 +10,7 @@ import { PROJECT } from "./support/project.ts";
 export const SECONDS: Record<string, number> = {
   "tests/db/failover_test.ts": 200,
   "tests/sdk/languages_test.ts": 120,
+  "tests/proofs/chaos_test.ts": 90,
   "tests/commands/lifecycle_test.ts": 101,
   "tests/subscriptions/life_cycles_test.ts": 92,
   "tests/commands/keys_test.ts": 83,
@@ -198,6 +199,7 @@ export const FULL_ONLY = [
   "tests/docs/containers_test.ts",
   "tests/docs/production_keys_test.ts",
   "tests/document/lint_test.ts",
+  "tests/proofs/interrupted_test.ts",
   "tests/sandbox/page_test.ts",
   "tests/sandbox/task_test.ts",
   // `tests/pay/screens_test.ts` shows the same screens without the service.

@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
-import type { Hook } from "../../tests/support/gateway/sandbox.ts";
+import type { Hook, Json } from "../../tests/support/gateway/sandbox.ts";
 import { MUTATIONS } from "../../tests/support/simulation/mutations.ts";
 
 export interface Courier {
@@ -15,10 +15,20 @@ export interface Courier {
   behave(): void;
   /** Resolves when every accepted notification is delivered or lost. */
   untilDelivered(): Promise<void>;
-  /** What happened to how many notifications. */
-  counts: { delivered: number; lost: number; doubled: number; forged: number };
+  /** What happened to how many notifications. Reordered: a newer one was accepted before it. */
+  counts: { delivered: number; lost: number; doubled: number; reordered: number; forged: number };
+  /** The genuine notifications that the service has answered with 200. */
+  accepted: AcceptedNotification[];
   /** Answers that a notification must not get. */
   wrongAnswers: string[];
+}
+
+/** The service has taken responsibility: the gateway does not send the notification again. */
+export interface AcceptedNotification {
+  orderId: string;
+  transactionId: string;
+  status: string;
+  refundKeys: string[];
 }
 
 export interface CourierOptions {
@@ -42,21 +52,24 @@ const OTHER_PAYMENT = {
 };
 
 export function createCourier({ urls, random }: CourierOptions): Courier {
-  const running = new Set<Promise<void>>();
+  const running = new Set<Promise<unknown>>();
+  const sequence = createSequence();
   let isBad = true;
   const courier: Courier = {
-    counts: { delivered: 0, lost: 0, doubled: 0, forged: 0 },
+    counts: { delivered: 0, lost: 0, doubled: 0, reordered: 0, forged: 0 },
+    accepted: [],
     wrongAnswers: [],
     accept({ body }) {
       const { counts } = courier;
+      const number = sequence.next(body.transaction_id);
       if (happens(LOST)) {
         counts.lost++;
         return;
       }
-      track(deliver(JSON.stringify(body), [200]));
-      if (happens(DOUBLED)) {
-        counts.doubled++;
-        track(deliver(JSON.stringify(body), [200]));
+      const isDoubled = happens(DOUBLED);
+      if (isDoubled) counts.doubled++;
+      for (let copies = isDoubled ? 2 : 1; copies > 0; copies--) {
+        track(deliverGenuine(body, number));
       }
       if (happens(FORGED)) {
         counts.forged++;
@@ -77,24 +90,59 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
     return isBad && random.below(100) < ofHundred;
   }
 
-  function track(work: Promise<void>): void {
+  function track(work: Promise<unknown>): void {
     running.add(work);
     work.finally(() => running.delete(work));
   }
 
-  /** Repeats until the service answers, as the gateway does, but sooner. */
-  async function deliver(body: string, expected: number[]): Promise<void> {
+  async function deliverGenuine(body: Json, number: number): Promise<void> {
+    const status = await deliver(JSON.stringify(body), [200]);
+    if (status !== 200) return;
+    courier.accepted.push(readAccepted(body));
+    if (sequence.isOvertaken(body.transaction_id, number)) courier.counts.reordered++;
+  }
+
+  /** Repeats until the service answers, as the gateway does, but sooner. Returns the status. */
+  async function deliver(body: string, expected: number[]): Promise<number> {
     if (happens(LATE)) await delay(random.below(LATEST_MS));
     for (;;) {
       const status = await post(`${urls[random.below(urls.length)]}/notification/`, body);
       if (status !== 0 && status !== 503) {
         courier.counts.delivered++;
         if (!expected.includes(status)) courier.wrongAnswers.push(`${status} for ${body}`);
-        return;
+        return status;
       }
       await delay(RETRY_MS);
     }
   }
+}
+
+function readAccepted(body: Json): AcceptedNotification {
+  return {
+    orderId: body.order_id,
+    transactionId: body.transaction_id,
+    status: body.transaction_status,
+    refundKeys: (body.refunds ?? []).map(({ refund_key }: Json) => refund_key),
+  };
+}
+
+/** Numbers the notifications of each transaction in the order in which the gateway sent them. */
+function createSequence() {
+  const transactions = new Map<string, { last: number; delivered: number }>();
+  return {
+    next(transactionId: string): number {
+      const known = transactions.get(transactionId) ?? { last: 0, delivered: 0 };
+      transactions.set(transactionId, known);
+      return ++known.last;
+    },
+    /** Notes a delivery. Returns whether a newer notification was delivered before. */
+    isOvertaken(transactionId: string, number: number): boolean {
+      const known = transactions.get(transactionId)!;
+      const isOvertaken = number < known.delivered;
+      known.delivered = Math.max(known.delivered, number);
+      return isOvertaken;
+    },
+  };
 }
 
 /** The status; 0: no answer. */

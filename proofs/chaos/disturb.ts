@@ -2,27 +2,59 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
+import type { Json } from "../../tests/support/gateway/sandbox.ts";
 import type { Installation } from "./installation.ts";
 
 export interface Disturbances {
   /** How often each kind happened. */
-  counts: { killed: number; databases: number; paused: number; gateway: number };
-  /** The longest time from the kill of an instance until it ran again, in ms. */
+  counts: {
+    killed: number;
+    /** By kind, such as `switchover`. */
+    databases: Map<string, number>;
+    paused: number;
+    gateway: number;
+  };
+  /** How many faults of the gateway were ordered. */
+  armedFaults: number;
+  /** The longest time from the kill of an instance until it was ready again, in ms. */
   longestRestart: number;
-  /** When the last kill or failover of the database began; null: none since the last write. */
+  /** When the first kill or failover of the database since the last write began. */
   databaseDownSince: number | null;
+  /** The longest time from there to the next acknowledged write, in ms. */
+  longestOutage: number;
 }
 
 export function kills({ counts }: Disturbances): number {
-  return counts.killed + counts.databases;
+  return counts.killed + databaseKills(counts);
+}
+
+function databaseKills({ databases }: Disturbances["counts"]): number {
+  return [...databases.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Whether each kind of disturbance has happened. */
+export function haveAllHappened({ counts }: Disturbances, { courier }: Installation): boolean {
+  const { killed, paused, gateway } = counts;
+  const all = [killed, paused, gateway, databaseKills(counts), ...Object.values(courier.counts)];
+  return all.every((count) => count > 0);
 }
 
 export function createDisturbances(): Disturbances {
   return {
-    counts: { killed: 0, databases: 0, paused: 0, gateway: 0 },
+    counts: { killed: 0, databases: new Map(), paused: 0, gateway: 0 },
+    armedFaults: 0,
     longestRestart: 0,
     databaseDownSince: null,
+    longestOutage: 0,
   };
+}
+
+/** The database has acknowledged a write, or the run is over. */
+export function endOutage(state: Disturbances): void {
+  if (state.databaseDownSince === null) return;
+  const outage = performance.now() - state.databaseDownSince;
+  state.longestOutage = Math.max(state.longestOutage, outage);
+  state.databaseDownSince = null;
 }
 
 /** Operations of the gateway that fail, and how. */
@@ -50,19 +82,19 @@ const [SHORT_STOP_MS, LONG_STOP_MS] = [3_000, 18_000];
 
 const MOST_FAULTS = 5;
 
-/** Goes on until `isOver`. Of each kind, one disturbance happens at a time. */
-export async function disturb(
+/** The loops of a run until `isOver`. Of each kind, one disturbance happens at a time. */
+export function disturb(
   installation: Installation,
   random: Random,
   state: Disturbances,
   isOver: () => boolean,
-): Promise<void> {
-  await Promise.all([
+): Promise<void>[] {
+  return [
     repeat(PAUSE_MS, () => kill(installation, random, state)),
     repeat(DATABASE_PAUSE_MS, () => killDatabase(installation, random, state)),
     repeat(PAUSE_MS, () => pause(installation, random, state)),
     repeat(PAUSE_MS, () => failGateway(installation, random, state)),
-  ]);
+  ];
 
   async function repeat(pauseMs: number, work: () => Promise<void>): Promise<void> {
     while (!isOver()) {
@@ -75,28 +107,47 @@ export async function disturb(
 async function kill({ instances }: Installation, random: Random, state: Disturbances) {
   const startedAt = performance.now();
   const instance = pick(random, instances);
-  await instance.kill();
-  state.counts.killed++;
-  await instance.start();
+  if (await instance.kill()) state.counts.killed++;
+  await instance.untilReady();
   state.longestRestart = Math.max(state.longestRestart, performance.now() - startedAt);
 }
 
 async function killDatabase({ database }: Installation, random: Random, state: Disturbances) {
-  state.databaseDownSince = performance.now();
-  await database.disturb(random);
-  state.counts.databases++;
+  const kind = await database.disturb(random, () => {
+    state.databaseDownSince ??= performance.now();
+  });
+  const { databases } = state.counts;
+  databases.set(kind, (databases.get(kind) ?? 0) + 1);
 }
 
 async function pause({ instances }: Installation, random: Random, state: Disturbances) {
   const isLong = random.below(100) < LONG_STOPS;
-  await pick(random, instances).pause(isLong ? LONG_STOP_MS : random.below(SHORT_STOP_MS));
-  state.counts.paused++;
+  const ms = isLong ? LONG_STOP_MS : random.below(SHORT_STOP_MS);
+  if (await pick(random, instances).pause(ms)) state.counts.paused++;
 }
 
-async function failGateway({ sandbox }: Installation, random: Random, state: Disturbances) {
+async function failGateway(installation: Installation, random: Random, state: Disturbances) {
+  const { sandbox } = installation;
   const count = 1 + random.below(MOST_FAULTS);
   await sandbox.fault(pick(random, GATEWAY_OPERATIONS), pick(random, GATEWAY_FAULTS), { count });
-  state.counts.gateway++;
+  state.armedFaults += count;
+  await countGatewayFaults(installation, state);
+}
+
+/** A fault that is armed happens at a later call of the operation, or never. */
+async function countGatewayFaults({ sandbox }: Installation, state: Disturbances): Promise<void> {
+  const armed: Json[] = await sandbox.control("faults", undefined, "GET");
+  const left = armed.reduce((sum, { count }) => sum + count, 0);
+  state.counts.gateway = state.armedFaults - left;
+}
+
+/** From now on, the gateway works. */
+export async function endGatewayFaults(
+  installation: Installation,
+  state: Disturbances,
+): Promise<void> {
+  await countGatewayFaults(installation, state);
+  await installation.sandbox.control("faults", undefined, "DELETE");
 }
 
 function pick<T>(random: Random, items: readonly T[]): T {

@@ -4,23 +4,13 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
-import { freePort } from "../../tests/support/free_port.ts";
 import { type Json, openSandbox, type TestSandbox } from "../../tests/support/gateway/sandbox.ts";
-import { startShifted } from "../../tests/support/shifted_clock.ts";
 import { type Courier, createCourier } from "./courier.ts";
 import type { ChaosDatabase } from "./database.ts";
+import { createServiceFaults, type ServiceFaults } from "./faults.ts";
 import type { Delivery } from "./history.ts";
-
-export interface Instance {
-  url: string;
-  /** Starts it again until it runs, as a supervisor does. */
-  start(): Promise<void>;
-  kill(): Promise<void>;
-  /** Stops the process for this long, as an overloaded machine does. */
-  pause(ms: number): Promise<void>;
-}
+import { createInstance, type Instance } from "./instance.ts";
 
 export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
@@ -30,14 +20,15 @@ export interface Installation extends AsyncDisposable {
   staffKey: string;
   /** The webhooks that arrived. */
   deliveries: Delivery[];
-  /** By event, how many errors the instances have logged. */
-  loggedErrors: Map<string, number>;
+  serviceFaults: ServiceFaults;
 }
 
 export interface InstallationOptions {
   instances: number;
-  database: ChaosDatabase;
+  openDatabase(): Promise<ChaosDatabase>;
   random: Random;
+  /** If it is aborted, no further part is started. */
+  signal?: AbortSignal;
 }
 
 const SERVER_KEY = "Mid-server-chaos";
@@ -49,13 +40,19 @@ const MINUTE_MS = 60_000;
 /** The clocks of the instances; the database's time counts. */
 const SHIFTS_MS = [0, 7 * MINUTE_MS, -25 * MINUTE_MS];
 
-const MAX_STARTS = 20;
-
 export async function openChaosInstallation(options: InstallationOptions): Promise<Installation> {
-  const { database, random } = options;
+  const { random, signal } = options;
   await using resources = new AsyncDisposableStack();
-  resources.use(database);
-  const sandbox = resources.use(await openSandbox({ serverKey: SERVER_KEY, seed: undefined }));
+  const database = resources.use(await options.openDatabase());
+  signal?.throwIfAborted();
+  const sandbox = resources.use(
+    await openSandbox({
+      serverKey: SERVER_KEY,
+      seed: undefined,
+      // All records are compared at the end.
+      maxFinal: Number.MAX_SAFE_INTEGER,
+    }),
+  );
   const staffKey = `gk_${randomBytes(32).toString("base64url")}`;
   const settings = {
     HOST: "127.0.0.1",
@@ -67,15 +64,17 @@ export async function openChaosInstallation(options: InstallationOptions): Promi
     RATE_LIMIT_PER_SECOND: NO_LIMIT,
     RATE_LIMIT_BURST: NO_LIMIT,
   };
-  const loggedErrors: Installation["loggedErrors"] = new Map();
+  const serviceFaults = createServiceFaults();
+  const { onLine, onOwnEnd } = serviceFaults;
   const instances: Instance[] = [];
+  // One after the other, because the first one creates the tables.
   for (let index = 0; index < options.instances; index++) {
     const shiftMs = SHIFTS_MS[index % SHIFTS_MS.length]!;
-    const instance = createInstance(settings, shiftMs, (event) => {
-      loggedErrors.set(event, (loggedErrors.get(event) ?? 0) + 1);
-    });
-    await instance.start();
-    resources.defer(() => instance.kill());
+    const instance = resources.use(
+      await createInstance({ settings, shiftMs, onLine, onOwnEnd }),
+    );
+    await instance.untilReady();
+    signal?.throwIfAborted();
     instances.push(instance);
   }
   const deliveries: Delivery[] = [];
@@ -96,49 +95,9 @@ export async function openChaosInstallation(options: InstallationOptions): Promi
     instances,
     staffKey,
     deliveries,
-    loggedErrors,
+    serviceFaults,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-/** It keeps its address, so that callers find it again. */
-function createInstance(
-  settings: Record<string, string>,
-  shiftMs: number,
-  onError: (event: string) => void,
-): Instance {
-  const port = freePort();
-  let service: Awaited<ReturnType<typeof startShifted>> | null = null;
-  const onLog = (text: string) => {
-    for (const [, event] of text.matchAll(/"level":"error","event":"(\w+)"/g)) onError(event!);
-  };
-  const instance: Instance = {
-    url: `http://127.0.0.1:${port}`,
-    async start() {
-      for (let starts = 1; service === null; starts++) {
-        try {
-          service = await startShifted([shiftMs], { ...settings, PORT: `${port}` }, onLog);
-        } catch (error) {
-          // The database was killed during the start.
-          if (starts === MAX_STARTS) throw error;
-        }
-      }
-    },
-    async kill() {
-      const killed = service;
-      service = null;
-      killed?.signal("SIGKILL");
-      await killed?.ended;
-      await killed?.[Symbol.asyncDispose]();
-    },
-    async pause(ms) {
-      const paused = service;
-      paused?.signal("SIGSTOP");
-      await delay(ms);
-      if (paused && paused === service) paused.signal("SIGCONT");
-    },
-  };
-  return instance;
 }
 
 function receiveWebhooks(deliveries: Delivery[]): { url: string } & AsyncDisposable {

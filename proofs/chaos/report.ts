@@ -1,16 +1,16 @@
 /** What a run has done and found, as text. */
 
 import type { ChaosResult } from "./chaos.ts";
+import { type Disturbances, kills } from "./disturb.ts";
 import type { Installation } from "./installation.ts";
-import { kills } from "./disturb.ts";
 
 const MAX_SHOWN = 20;
 
 export function reportText(
-  { history, differences, disturbances, longestOutage, seconds }: ChaosResult,
-  { courier }: Installation,
+  { seed, history, differences, disturbances, seconds }: ChaosResult,
+  { courier, serviceFaults }: Pick<Installation, "courier" | "serviceFaults">,
 ): string {
-  const { counts, longestRestart } = disturbances;
+  const { counts, longestRestart, longestOutage } = disturbances;
   const callsOf = (name: string) => history.calls.filter((call) => call.name === name);
   const done = (name: string) => callsOf(name).filter(({ outcome }) => outcome === "done").length;
   const attempts = history.calls.reduce((sum, { answers }) => sum + answers.length, 0);
@@ -22,23 +22,29 @@ export function reportText(
     line("Calls, attempts", `${history.calls.length}, ${attempts}`),
     line("Notifications", describeCounts(courier.counts)),
     line("Events, webhooks", `${history.events.length}, ${history.deliveries.length}`),
-    line(
-      "Kills",
-      `${kills(disturbances)}: ${counts.killed} of the service, ` +
-        `${counts.databases} of the database`,
-    ),
+    line("Kills", `${kills(disturbances)}: ${describeKills(counts)}`),
     line("Pauses, gateway faults", `${counts.paused}, ${counts.gateway}`),
+    line("Starts without database", `${serviceFaults.failedStarts}`),
     line(
       "Longest recovery",
       `${inSeconds(longestRestart)} from the kill of an instance until it ` +
-        `ran again, ${inSeconds(longestOutage)} from that of the database until a write succeeded`,
+        `was ready, ${inSeconds(longestOutage)} from that of the database until a write succeeded`,
     ),
-    line("Time", `${seconds.toFixed(0)} s`),
+    line("Time, seed", `${seconds.toFixed(0)} s, ${seed}`),
     line("What differed", differences.length === 0 ? "nothing" : `${differences.length} findings`),
     ...differences.slice(0, MAX_SHOWN).map(({ rule, orderId, text }) =>
       `DIFFERENCE  ${rule}${orderId === null ? "" : ` (${orderId})`}: ${text.slice(0, 500)}`
     ),
+    ...differences.length > MAX_SHOWN
+      ? [`${differences.length - MAX_SHOWN} further findings not shown`]
+      : [],
   ].join("\n");
+}
+
+/** Such as `26 of the service; of the database: 3 switchover, 2 kill`. */
+function describeKills({ killed, databases }: Disturbances["counts"]): string {
+  const ofDatabase = [...databases].map(([kind, count]) => `${count} ${kind}`).join(", ");
+  return `${killed} of the service; of the database: ${ofDatabase || "none"}`;
 }
 
 function describeCounts(counts: Installation["courier"]["counts"]): string {

@@ -74,14 +74,17 @@ export async function fuzz(service: FuzzedService, options: FuzzOptions): Promis
       await sendOne(run, number);
     }
   }
-  try {
-    await Promise.all(Array.from({ length: CONNECTIONS }, sendRequests));
-    await checkEnd(run);
-  } catch (error) {
-    // The service or the sandbox has crashed.
-    next = requests;
-    run.report.faults.push(`The run ended early: ${(error as Error).message}`);
+  async function sendUntilError() {
+    await sendRequests().catch((error) => {
+      // The service or the sandbox has crashed.
+      next = requests;
+      run.report.faults.push(`The run ended early: ${(error as Error).message}`);
+    });
   }
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendUntilError));
+  await checkEnd(run).catch((error) => {
+    run.report.faults.push(`The end could not be checked: ${(error as Error).message}`);
+  });
   for (const [event, { count, first }] of service.loggedErrors) {
     const list = event === NO_DATABASE ? run.report.notes : run.report.faults;
     list.push(`The service has logged ${event} ${count} times: ${first}`);

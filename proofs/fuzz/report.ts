@@ -30,6 +30,7 @@ const FAILURES: readonly FindingKind[] = [
 const SLOW_MS = 2_000;
 const MAX_SLOW = 20;
 const MAX_FINDINGS = 200;
+const MAX_FURTHER = 10_000;
 
 /** What differs between two answers with the same fault. */
 const VARIABLE = /[0-9a-f]{8}-[0-9a-f-]{27}|\d+|gk_\S+/g;
@@ -39,6 +40,9 @@ export class Report {
   readonly #findings = new Map<string, FoundFinding>();
   readonly #times: Float32Array;
   readonly #memory: MemorySample[] = [];
+  /** The sorts of findings that are only counted. */
+  readonly #further = new Set<string>();
+  #hasFurtherFailure = false;
   #slow: { ms: number; request: FuzzRequest; status: number }[] = [];
   /** Faults that no single request has caused, such as records that contradict each other. */
   readonly faults: string[] = [];
@@ -66,7 +70,12 @@ export class Report {
     const key = sortOf(request, finding);
     const known = this.#findings.get(key);
     if (known) known.count++;
-    if (known || this.#findings.size >= MAX_FINDINGS) return null;
+    if (known) return null;
+    if (this.#findings.size >= MAX_FINDINGS) {
+      if (this.#further.size < MAX_FURTHER) this.#further.add(key);
+      this.#hasFurtherFailure ||= FAILURES.includes(finding.kind);
+      return null;
+    }
     const found = { ...finding, operation: request.operation.id, count: 1, request };
     this.#findings.set(key, found);
     return found;
@@ -81,7 +90,8 @@ export class Report {
   }
 
   hasFailed(): boolean {
-    return this.faults.length > 0 || this.findings().some(({ kind }) => FAILURES.includes(kind));
+    return this.faults.length > 0 || this.#hasFurtherFailure ||
+      this.findings().some(({ kind }) => FAILURES.includes(kind));
   }
 
   /** The operations that were never answered with success. */
@@ -98,6 +108,7 @@ export class Report {
       ...OPERATIONS.map(({ id }) => `  ${id.padEnd(34)} ${this.#statusesOf(id)}`),
       "",
       ...this.findings().flatMap(describe),
+      ...this.#furtherText(),
       ...this.faults.map((fault) => `FAULT  ${fault}`),
       ...this.notes.map((note) => `WARNING  ${note}`),
       ...never.map((id) => `WARNING  ${id} was never answered with success`),
@@ -110,6 +121,12 @@ export class Report {
       this.#memoryText(),
       ...this.#totals(),
     ].join("\n");
+  }
+
+  #furtherText(): string[] {
+    const { size } = this.#further;
+    if (size === 0) return [];
+    return [`${size === MAX_FURTHER ? "at least " : ""}${size} further sorts not shown`, ""];
   }
 
   #statusesOf(id: string): string {

@@ -1,61 +1,53 @@
-/**
- * `deno task fuzz [--requests N] [--seed N]`: starts the service, its sandbox and its database in a
- * temporary folder, sends valid, boundary and mutated requests to every operation of the OpenAPI
- * document with every role, and reports what is wrong.
- *
- * Exit code 1: an error of the service, an answer that the document does not declare, or a fault of
- * security or of the records. Exit code 2: an option is wrong.
- */
+/** `deno task fuzz`: see USAGE. */
 
-import { parseArgs } from "node:util";
 import { createProgressLine, minutesLeft } from "../../tests/support/progress_line.ts";
+import { readNumber, readOptions } from "../options.ts";
+import { untilInterrupted } from "../until_interrupted.ts";
 import { fuzz } from "./fuzz.ts";
-import { startFuzzedService } from "./service.ts";
+import { type FuzzedService, startFuzzedService } from "./service.ts";
 
 const REQUESTS = 10_000;
+
+const USAGE = `Usage: deno task fuzz [--requests N] [--seed N]
+  --requests N   the number of requests (default: ${REQUESTS})
+  --seed N       the seed of all choices (default: 1)
+
+Starts the service, its sandbox and its database in a temporary folder, sends valid, boundary and
+mutated requests to every operation of the OpenAPI document with every role, and reports what is
+wrong.
+Exit code 1: an error of the service, an answer that the document does not declare, or a fault of
+security or of the records; 2: wrong usage; 130: Ctrl-C.`;
 
 /** So many requests take a moment, also for a terminal that shows the progress. */
 const SHOWN_EVERY = 20;
 
-const { requests, seed } = readOptions();
+const { requests, seed } = readOptions(USAGE, ["requests", "seed"], (values) => ({
+  requests: readNumber("requests", values.requests, 1) ?? REQUESTS,
+  seed: readNumber("seed", values.seed, 0) ?? 1,
+}));
 console.log(`Starting the service; ${requests} requests, seed ${seed}`);
-await using service = await startFuzzedService();
-const begin = performance.now();
-const elapsedMs = () => performance.now() - begin;
-const progress = createProgressLine({
-  isTerminal: Deno.stdout.isTerminal(),
-  print: (text) => void Deno.stdout.writeSync(new TextEncoder().encode(text)),
-  now: elapsedMs,
-});
-const report = await fuzz(service, {
-  requests,
-  seed,
-  onProgress(sent) {
-    if (sent === 0 || sent % SHOWN_EVERY > 0) return;
-    const minutes = minutesLeft(elapsedMs(), sent, requests);
-    progress.show(`${sent} of ${requests} requests, about ${minutes} min left`);
-  },
-});
-progress.clear();
-console.log(report.text(elapsedMs() / 1_000));
-console.log(`Repeat with: deno task fuzz --requests ${requests} --seed ${seed}`);
-if (report.hasFailed()) Deno.exitCode = 1;
+await untilInterrupted({ open: startFuzzedService, run });
 
-function readOptions() {
-  const type = "string" as const;
-  try {
-    const { values } = parseArgs({ options: { requests: { type }, seed: { type } } });
-    return {
-      requests: readNumber("requests", values.requests ?? `${REQUESTS}`),
-      seed: readNumber("seed", values.seed ?? "1"),
-    };
-  } catch (error) {
-    console.error((error as Error).message);
-    Deno.exit(2);
-  }
-}
-
-function readNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new Error(`--${name} must be a whole number of at most 9 digits`);
+async function run(service: FuzzedService): Promise<void> {
+  console.log("The service is ready; Ctrl-C stops it and removes its files");
+  const begin = performance.now();
+  const elapsedMs = () => performance.now() - begin;
+  const progress = createProgressLine({
+    isTerminal: Deno.stdout.isTerminal(),
+    print: (text) => void Deno.stdout.writeSync(new TextEncoder().encode(text)),
+    now: elapsedMs,
+  });
+  const report = await fuzz(service, {
+    requests,
+    seed,
+    onProgress(sent) {
+      if (sent === 0 || sent % SHOWN_EVERY > 0) return;
+      const minutes = minutesLeft(elapsedMs(), sent, requests);
+      progress.show(`${sent} of ${requests} requests, about ${minutes} min left`);
+    },
+  });
+  progress.clear();
+  console.log(report.text(elapsedMs() / 1_000));
+  console.log(`Repeat with: deno task fuzz --requests ${requests} --seed ${seed}`);
+  if (report.hasFailed()) Deno.exitCode = 1;
 }

@@ -37,7 +37,7 @@ export async function startSandboxProcess(
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    // Ctrl-C stops this program, which then stops the sandbox.
+    // Ctrl-C must not reach it: this program stops it, after the service.
     detached: true,
   }).spawn();
   let output = "";
@@ -51,14 +51,17 @@ export async function startSandboxProcess(
     }
   };
   const ended = Promise.all([process.status, read(process.stdout), read(process.stderr)]);
+  await using resources = new AsyncDisposableStack();
+  resources.defer(async () => {
+    if (!hasEnded) process.kill("SIGTERM");
+    await ended;
+  });
   await until("the sandbox listens", () => hasEnded || findUrl() !== undefined);
   if (hasEnded) throw new Error(`The sandbox ended:\n${output}`);
+  const owned = resources.move();
   return {
     url: findUrl()!,
     output: () => output,
-    async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGTERM");
-      await ended;
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

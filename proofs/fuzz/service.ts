@@ -17,6 +17,7 @@ import {
 } from "../../tests/support/service.ts";
 import { until } from "../../tests/support/until.ts";
 import { findAllContradictions } from "../contradictions.ts";
+import { createLineReader, errorEventOf } from "../log_lines.ts";
 import { INSPECT, openMemoryReader } from "./memory.ts";
 import type { MemorySample } from "./report.ts";
 import { type Role, SERVER_KEY } from "./requests.ts";
@@ -149,18 +150,13 @@ async function createKeys(
   };
 }
 
-/** Reads the log line by line, and keeps only the first error of each event. */
+/** Keeps only the first error of each event. */
 function createLogReader(errors: FuzzedService["loggedErrors"]): (text: string) => void {
-  let rest = "";
-  return (text) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) {
-      if (!line.includes('"level":"error"')) continue;
-      const event = line.match(/"event":"(\w+)"/)?.[1] ?? "unknown";
-      countError(errors, MEANS_NO_DATABASE.test(line) ? NO_DATABASE : event, line);
-    }
-  };
+  return createLineReader((line) => {
+    const event = errorEventOf(line);
+    if (event === null) return;
+    countError(errors, MEANS_NO_DATABASE.test(line) ? NO_DATABASE : event, line);
+  });
 }
 
 function countError(errors: FuzzedService["loggedErrors"], event: string, line: string): void {

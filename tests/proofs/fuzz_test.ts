@@ -226,6 +226,16 @@ Deno.test("fuzz report: fails because of an error, and names the operations with
   assert.match(report.text(1), /ERROR OF THE SERVICE {2}getPayment, 2 times/);
 });
 
+Deno.test("fuzz report: says how many sorts of findings it does not show", () => {
+  const report = new Report(1, 1);
+  for (let sort = 0; sort < 203; sort++) {
+    const message = `500 ${"x".repeat(sort)}`;
+    report.add(request("getPayment"), { kind: "error of the service", message });
+  }
+  assert.equal(report.findings().length, 200);
+  assert.match(report.text(1), /^3 further sorts not shown$/m);
+});
+
 const MEMORY = { resident: 2e6, used: 1e6 };
 
 Deno.test("fuzz report: has the memory of service and sandbox in each third of the run", () => {
@@ -295,9 +305,16 @@ Deno.test("fuzz: a small run finds nothing, and measures the memory of service a
 });
 
 Deno.test("fuzz: a wrong option ends with exit code 2 and names the option", async () => {
-  for (const args of [["--requests=x"], ["--requests", "-1"], ["--sed", "1"]]) {
+  for (const args of [["--requests=x"], ["--requests", "0"], ["--sed", "1"]]) {
     const { code, stderr } = await runTask(["fuzz", ...args], {});
     assert.equal(code, 2, stderr);
     assert.match(stderr, new RegExp(args[0]!.split("=")[0]!));
+    assert.match(stderr, /^Usage: deno task fuzz/m);
   }
+});
+
+Deno.test("fuzz: --help prints the usage", async () => {
+  const { code, stdout } = await runTask(["fuzz", "--help"], {});
+  assert.equal(code, 0);
+  assert.match(stdout, /^Usage: deno task fuzz/);
 });

@@ -17,24 +17,29 @@ export interface ShiftedService extends ServiceProcess {
 export async function startShifted(
   shiftsMs: number[],
   settings: Record<string, string>,
-  onLog?: (text: string) => void,
 ): Promise<ShiftedService> {
+  await using resources = new AsyncDisposableStack();
+  const { command } = resources.use(await shiftedCommand(shiftsMs));
+  const service = resources.use(await startService({ command, settings }));
+  const owned = resources.move();
+  return {
+    ...service,
+    step: () => service.signal("SIGUSR1"),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** The command that starts such a service, and uses a temporary file. */
+export async function shiftedCommand(
+  shiftsMs: number[],
+): Promise<{ command: string[] } & AsyncDisposable> {
   const folder = await Deno.makeTempDir();
   const preload = join(folder, "shift_clock.js");
   await Deno.writeTextFile(preload, `(${shiftClock})(${JSON.stringify(shiftsMs)});`);
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
-  const service = await startService({
-    command: [Deno.execPath(), "run", "--no-prompt", "--preload", preload, ...flags, "main.ts"],
-    settings,
-    onLog,
-  });
   return {
-    ...service,
-    step: () => service.signal("SIGUSR1"),
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true });
-    },
+    command: [Deno.execPath(), "run", "--no-prompt", "--preload", preload, ...flags, "main.ts"],
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
 
