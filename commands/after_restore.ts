@@ -42,7 +42,7 @@ async function prepare(database: Database) {
   });
 }
 
-/** An instance that runs does not know of the restore. It has a lock of its own, or the publisher's. */
+/** A running instance does not know of the restore. It has its own lock or the publisher's. */
 async function requireStopped(sql: Sql): Promise<void> {
   const [row] = await sql<[{ is_free: boolean }]>`
     select pg_try_advisory_xact_lock(${PUBLISHER_LOCK.toString()}::bigint)
