@@ -56,10 +56,13 @@ export function startLoad(options: LoadOptions): Load {
   const { services, sandbox } = options;
   const acknowledged: Acknowledged[] = [];
   let isStopping = false;
+  let hasStopped = false;
   let turn = 0;
   // The gateway resends a notification until it gets 200.
   sandbox.receiver.answer = async (hook) => {
     await repeat("the notification is accepted", async () => {
+      // The services have ended, and the test needs no more of them.
+      if (hasStopped) return true;
       const service = services[turn++ % services.length]!;
       return await notify(service, hook) === 200 ? true : null;
     });
@@ -83,6 +86,7 @@ export function startLoad(options: LoadOptions): Load {
       isStopping = true;
       await callers;
       await sandbox.waitForWebhooks();
+      hasStopped = true;
     },
   };
 }
