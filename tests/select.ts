@@ -8,7 +8,7 @@ import { PROJECT } from "./support/project.ts";
  * start first: a long one that started last would run alone at the end.
  */
 export const SECONDS: Record<string, number> = {
-  "tests/db/failover_test.ts": 200,
+  "tests/db/failover_test.ts": 110,
   "tests/sdk/languages_test.ts": 120,
   "tests/proofs/chaos_test.ts": 90,
   "tests/commands/lifecycle_test.ts": 101,
@@ -192,9 +192,12 @@ export function secondsOf(path: string): number {
  * `deno task test --full`.
  */
 export const FULL_ONLY = [
+  // `tests/db/embedded_server_test.ts` restarts the server without the service.
+  "tests/commands/embedded_recovery_test.ts",
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
   "tests/commands/verify_test.ts",
+  "tests/db/asynchronous_failover_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/docs/containers_test.ts",
   "tests/docs/production_keys_test.ts",
