@@ -249,7 +249,10 @@ async function runGuide(
   return stdout;
 }
 
-/** `deploy/patroni/patroni.yml` for one of the servers. */
+/**
+ * `deploy/patroni/patroni.yml` for one of the servers. Its network stays as it is: here, all
+ * connections come from localhost, as Patroni's own always do.
+ */
 async function patroniFile(options: FileOptions): Promise<string> {
   const { name, ports, etcd, folder, isSynchronous = true } = options;
   const own = ports[NAMES.indexOf(name)]!;
@@ -268,7 +271,6 @@ async function patroniFile(options: FileOptions): Promise<string> {
     "/var/lib/postgresql/patroni.pgpass": join(folder, `${name}.pgpass`),
     // The operating system stays up, so its cache keeps what a killed server has written.
     "unix_socket_directories: /var/run/postgresql": `unix_socket_directories: ""\n    fsync: "off"`,
-    "10.0.0.0/24": "127.0.0.1/32",
     "mode: automatic": 'mode: "off"',
   });
 }
