@@ -77,6 +77,7 @@ const PROGRAMS = {
   etcd: ["etcd", "--version"],
   haproxy: ["/usr/sbin/haproxy", "-v"],
   psql: ["psql", "--version"],
+  openssl: ["openssl", "version"],
   ps: ["ps", "--version"],
 } as const;
 
@@ -89,14 +90,15 @@ const TIMES = {
 
 const NAMES = ["db1", "db2"];
 
-const PASSWORDS = {
-  SUPERUSER_PASSWORD: "password-of-postgres",
-  REPLICATION_PASSWORD: "password-of-replicator",
-  REWIND_PASSWORD: "password-of-rewinder",
-  PASSWORD: "password-of-payments",
-};
+const PASSWORD_NAMES = [
+  "SUPERUSER_PASSWORD",
+  "REPLICATION_PASSWORD",
+  "REWIND_PASSWORD",
+  "PASSWORD",
+] as const;
 
-const { PASSWORD, SUPERUSER_PASSWORD } = PASSWORDS;
+/** The passwords of the roles, which the guide's commands read from the environment. */
+type Passwords = Record<typeof PASSWORD_NAMES[number], string>;
 
 /** Whether all programs of a pair are installed. Of those that are not, prints one. */
 export async function hasPatroni(skipped: string): Promise<boolean> {
@@ -113,15 +115,16 @@ export async function startPair(options: PairOptions = {}): Promise<DatabasePair
   if (runAs) await Deno.chown(folder, runAs.uid, runAs.gid);
   const start = (name: string, command: readonly string[]) =>
     startProgram(join(folder, `${name}.log`), command, runAs);
+  const passwords = await createPasswords();
   const etcd = await startEtcd(folder, start);
   resources.defer(() => end(etcd.process));
   const ports = NAMES.map(() => ({ postgres: freePort(), patroni: freePort() }));
   const members = await Promise.all(NAMES.map(async (name, index) => {
     const file = join(folder, `${name}.yml`);
-    const settings = { name, ports, etcd: etcd.address, folder, ...options };
+    const settings = { name, ports, etcd: etcd.address, folder, passwords, runAs, ...options };
     await Deno.writeTextFile(file, await patroniFile(settings));
     const member = createMember(
-      { name, folder, ...ports[index]! },
+      { name, folder, passwords, ...ports[index]! },
       () => start(name, ["patroni", file]),
     );
     resources.defer(() => member.kill());
@@ -137,11 +140,12 @@ export async function startPair(options: PairOptions = {}): Promise<DatabasePair
     "db1.internal:5432,db2.internal:5432": addresses,
   };
   const pair: DatabasePair = {
-    url: `postgres://payments:${PASSWORD}@${addresses}/payments?target_session_attrs=read-write`,
-    address: `postgres://payments:${PASSWORD}@127.0.0.1:${port}/payments`,
+    url:
+      `postgres://payments:${passwords.PASSWORD}@${addresses}/payments?target_session_attrs=read-write`,
+    address: `postgres://payments:${passwords.PASSWORD}@127.0.0.1:${port}/payments`,
     members,
     folder,
-    runGuide: (words, morePlaces) => runGuide(words, { ...places, ...morePlaces }),
+    runGuide: (words, morePlaces) => runGuide(words, { ...places, ...morePlaces }, passwords),
     async primary() {
       let found: Member | undefined;
       await until("there is a primary", async () => {
@@ -182,13 +186,18 @@ export async function startPair(options: PairOptions = {}): Promise<DatabasePair
 /** A standby copies the primary first, and a former primary may have to rewind. */
 const START_TIMEOUT_MS = 180_000;
 
+interface RunAs {
+  uid: number;
+  gid: number;
+}
+
 type Start = (name: string, command: readonly string[]) => Deno.ChildProcess;
 
 /** The shell only redirects the output; `exec` keeps the pid. */
 function startProgram(
   log: string,
   command: readonly string[],
-  runAs: { uid: number; gid: number } | undefined,
+  runAs: RunAs | undefined,
 ): Deno.ChildProcess {
   return new Deno.Command("sh", {
     args: ["-c", 'log=$1; shift; exec "$@" >>"$log" 2>&1', "sh", log, ...command],
@@ -234,19 +243,29 @@ interface FileOptions extends PairOptions {
   ports: Ports[];
   etcd: string;
   folder: string;
+  passwords: Passwords;
+  runAs: RunAs | undefined;
 }
 
 /** A command of the guide, with other files and addresses. */
 async function runGuide(
   words: string,
   places: Record<string, string>,
-  variables: Record<string, string> = {},
+  variables: Record<string, string>,
 ): Promise<string> {
   let block = blockWith(await readGuide("failover.md"), "sh", words);
   for (const [from, to] of Object.entries(places)) block = block.replaceAll(from, to);
   const path = `${Deno.env.get("PATH")}:/usr/sbin`;
-  const { stdout } = await runBlock(block, { PATH: path, ...PASSWORDS, ...variables });
+  const { stdout } = await runBlock(block, { PATH: path, ...variables });
   return stdout;
+}
+
+async function createPasswords(): Promise<Passwords> {
+  const block = blockWith(await readGuide("failover.md"), "sh", "openssl rand");
+  const { stdout } = await runBlock(`${block}\nprintenv ${PASSWORD_NAMES.join(" ")}`, {});
+  const values = stdout.trim().split("\n");
+  assert.equal(new Set(values).size, PASSWORD_NAMES.length);
+  return Object.fromEntries(PASSWORD_NAMES.map((name, i) => [name, values[i]!])) as Passwords;
 }
 
 /**
@@ -254,10 +273,14 @@ async function runGuide(
  * connections come from localhost, as Patroni's own always do.
  */
 async function patroniFile(options: FileOptions): Promise<string> {
-  const { name, ports, etcd, folder, isSynchronous = true } = options;
+  const { name, ports, etcd, folder, passwords, runAs, isSynchronous = true } = options;
   const own = ports[NAMES.indexOf(name)]!;
   const file = join(folder, `${name}.yml`);
-  await runGuide("deploy/patroni/patroni.yml", { "/etc/patroni/config.yml": file }, { NAME: name });
+  const places = {
+    "/etc/patroni/config.yml": file,
+    "chown postgres:": `chown ${runAs?.uid ?? Deno.uid()}`,
+  };
+  await runGuide("deploy/patroni/patroni.yml", places, { ...passwords, NAME: name });
   return replaceEach(await Deno.readTextFile(file), {
     ...TIMES,
     "listen: 0.0.0.0:8008": `listen: 127.0.0.1:${own.patroni}`,
@@ -314,10 +337,12 @@ function replaceEach(text: string, replacements: Record<string, string>): string
 interface MemberPlace extends Ports {
   name: string;
   folder: string;
+  passwords: Passwords;
 }
 
 function createMember(place: MemberPlace, startPatroni: () => Deno.ChildProcess): Member {
   const { name, folder, postgres, patroni } = place;
+  const { PASSWORD, SUPERUSER_PASSWORD } = place.passwords;
   let process: Deno.ChildProcess | null = null;
   let paused: number[] = [];
 
