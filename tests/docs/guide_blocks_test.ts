@@ -100,7 +100,7 @@ const NOT_RUN: Record<string, number> = {
   "moving-from-django-payment-midtrans.md": 2,
   // Other tests in this folder run the blocks that need root, systemd or their own database.
   // tests/commands/account_test.ts runs the change of the account, tests/doctor/ the doctor.
-  "production.md": 13,
+  "production.md": 15,
   // tests/proofs/ runs the commands with fewer kills and requests.
   "proofs.md": 3,
   // tests/docs/restoring_test.ts runs them.
