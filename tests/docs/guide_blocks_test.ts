@@ -103,8 +103,8 @@ const NOT_RUN: Record<string, number> = {
   "production.md": 15,
   // tests/proofs/ runs the commands with fewer kills and requests.
   "proofs.md": 3,
-  // tests/docs/restoring_test.ts runs them.
-  "restoring.md": 13,
+  // tests/docs/restoring_test.ts runs those that need neither root, systemd nor Patroni.
+  "restoring.md": 15,
   "how-it-works.md": 1,
   // tests/sandbox/card_script_test.ts and snap_script_test.ts run pages with the scripts,
   // tests/docs/containers_test.ts the steps of the image.

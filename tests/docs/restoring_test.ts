@@ -236,6 +236,18 @@ async function followGuide(setup: Setup): Promise<void> {
   await service.ended;
 }
 
+/**
+ * The guide's variables with other values, and then a block that uses them. The values may use the
+ * environment; a variable that the guide does not export is an error.
+ */
+function withVariables(guide: string, block: string, values: Record<string, string>): string {
+  const exports = blockWith(guide, "sh", "export NEW_DATABASE_URL").replaceAll(
+    /^export (\w+)=.*$/gm,
+    (_, name: string) => `export ${name}='${values[name] ?? ""}'`,
+  );
+  return `${exports}\n${block}`;
+}
+
 async function tryCommand(guide: string, env: Record<string, string>): Promise<string> {
   const script = blockWith(guide, "sh", "after-restore").trim();
   return (await runBlock(`${script} 2>&1 && exit 1 || exit 0`, env)).stdout;
@@ -321,7 +333,7 @@ Deno.test({
       async restore(lost) {
         await runSql(server.url, `drop database ${new URL(lost).pathname.slice(1)} with (force)`);
         const block = blockWith(guide, "sh", "pg_restore --");
-        await runBlock(block, { ...tools, NEW_DATABASE_URL: url }, files.path);
+        await runBlock(withVariables(guide, block, { NEW_DATABASE_URL: url }), tools, files.path);
         return url;
       },
     };
@@ -331,12 +343,11 @@ Deno.test({
 });
 
 /** The server of the tests runs as another user if the tests run as root. */
-async function giveToServer(...paths: string[]): Promise<void> {
-  if (Deno.uid() !== 0) return;
-  const { uid, gid } = NOBODY_USER;
-  const args = ["-R", `${uid}:${gid}`, ...paths];
-  const { success } = await new Deno.Command("chown", { args }).output();
-  assert.ok(success);
+const SERVER_USER = Deno.uid() === 0 ? NOBODY_USER : { uid: Deno.uid()!, gid: Deno.gid()! };
+
+function replaceOnce(text: string, from: string, to: string): string {
+  assert.equal(text.split(from).length, 2, `the block has "${from}" once`);
+  return text.replace(from, () => to);
 }
 
 /** Waits until everything that is committed is in the archive. */
@@ -358,7 +369,7 @@ Deno.test({
     await using files = await createDataFolder();
     const WAL_ARCHIVE = join(data.path, "wal");
     await Deno.mkdir(WAL_ARCHIVE);
-    await giveToServer(WAL_ARCHIVE);
+    await Deno.chown(WAL_ARCHIVE, SERVER_USER.uid, SERVER_USER.gid);
     const settings = blockWith(guide, "ini", "archive_command").trim().split("\n").map((line) => {
       const [, name, value] = line.match(/^(\w+) = '?(.*?)'?$/)!;
       return `${name}=${value!.replaceAll("/var/backups/wal", WAL_ARCHIVE)}`;
@@ -368,39 +379,70 @@ Deno.test({
     const stop = resources.use(new AsyncDisposableStack());
     stop.use(server);
     const databaseUrl = await createDatabase({ server: server.url, template: null });
-    const tools = {
-      PATH: `${server.programs}:/usr/bin:/bin`,
-      DATABASE_URL: databaseUrl,
+    const tools = { PATH: `${server.programs}:/usr/bin:/bin` };
+    const values: Record<string, string> = {
+      BACKUP_URL: server.url,
       BASE_BACKUP: join(files.path, "base"),
       NEW_DATA: join(newData.path, "cluster"),
       WAL_ARCHIVE,
     };
-    await runBlock(blockWith(guide, "sh", "pg_basebackup"), tools, files.path);
-    let MOMENT = "";
+    const run = (block: string) => runBlock(withVariables(guide, block, values), tools, files.path);
+    await run(blockWith(guide, "sh", "pg_basebackup"));
     const backup: Backup = {
       async make(url) {
         const [row] = await runSql(url, "select now()::text as now");
-        MOMENT = row!.now;
+        values.MOMENT = row!.now;
       },
       async restore(lost) {
         await archiveWal(lost);
         await stop.disposeAsync();
-        const block = blockWith(guide, "sh", "recovery.signal");
-        await runBlock(block, { ...tools, MOMENT }, files.path);
-        await giveToServer(tools.NEW_DATA, WAL_ARCHIVE);
+        const copy = blockWith(guide, "sh", "recovery.signal");
+        await run(replaceOnce(copy, "-R postgres:", `-R ${SERVER_USER.uid}:${SERVER_USER.gid}`));
         // It has a cluster already, so no other is created.
         const restored = await startDebianPostgres(programs!, newData.path);
         resources.use(restored);
         const { pathname } = new URL(lost);
         const url = Object.assign(new URL(restored.url), { pathname }).href;
+        values.NEW_DATABASE_URL = url;
+        const check = blockWith(guide, "sh", '"$NEW_DATABASE_URL" --tuples-only');
         await until("the server has recovered", async () => {
-          const [row] = await runSql(url, "select pg_is_in_recovery() as recovers");
-          return !row!.recovers;
+          const { stdout } = await run(check);
+          return stdout.trim() === "f";
         });
+        const reset = blockWith(guide, "sh", "alter system reset");
+        await run(replaceOnce(reset, "runuser -u postgres -- psql", `psql '${restored.url}'`));
+        const left = await Deno.readTextFile(`${values.NEW_DATA}/postgresql.auto.conf`);
+        assert.doesNotMatch(left, /^(restore_command|recovery_)/m);
         return url;
       },
     };
     const folder = files.path;
     await followGuide({ guide, folder, databaseUrl, isMetadataShown: false, backup });
   },
+});
+
+Deno.test("restoring guide: taking over the reports ends at a job that has failed, and prints its error", async () => {
+  for (const failing of ["comparison", "take-over"]) {
+    const requests: string[] = [];
+    const replies: Record<string, Json> = {
+      "/reconciliations/": { id: "r", job_id: "comparison" },
+      "/reconciliations/r/take-over/": { id: "take-over" },
+    };
+    await using api = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+      const { pathname } = new URL(request.url);
+      requests.push(pathname);
+      const [, job] = pathname.match(/^\/jobs\/(.+)\/$/) ?? [];
+      const status = job === failing ? "failed" : "succeeded";
+      return Response.json(replies[pathname] ?? { status, error: `${job}: no answer` });
+    });
+    await using folder = await createDataFolder();
+    for (const day of [1, 2]) {
+      await Deno.writeTextFile(join(folder.path, `settlement-2027-03-0${day}.csv`), "a\n");
+    }
+    const env = { API: `http://127.0.0.1:${api.addr.port}`, STAFF_KEY };
+    const guide = await readGuide("restoring.md");
+    const { stdout } = await runBlock(blockWith(guide, "sh", "for REPORT"), env, folder.path);
+    assert.equal(stdout, `settlement-2027-03-01.csv, failed: ${failing}: no answer\n`);
+    assert.equal(requests.filter((path) => path === "/reconciliations/").length, 1);
+  }
 });
