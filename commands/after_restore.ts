@@ -9,25 +9,34 @@ import { dayInWib } from "../core/gateway/times.ts";
 import { SEQUENCE_STEP } from "../core/records/restored.ts";
 import { findEndOfBackup, insertRestore, skipSequences } from "../db/access/restores.ts";
 import type { Database, Sql } from "../db/connection/database.ts";
+import { withoutSecrets } from "../db/connection/server_urls.ts";
 import { makeChecksDue } from "../db/records/records.ts";
 import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 
 const USAGE = `Usage: after-restore
-Run it once after the database was restored from a backup, before the service starts.`;
+Run it after the database lost its newest changes (a restored backup, or a failover without
+synchronous replication), while all instances are stopped.`;
 
 /** A pending payment takes about 0.2 ms; a database can have a million. */
 const DEADLINE_MS = 30 * 60_000;
 
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   if (args.length > 0) throw new Failure(USAGE);
-  await using opened = await openCommandDatabase(readConfig(), DEADLINE_MS);
+  const config = readConfig();
+  await using opened = await openCommandDatabase(config, DEADLINE_MS);
   const { endsAt, checks } = await prepare(opened.database);
-  if (endsAt === null) return console.log("The database has no payments.");
+  if (endsAt === null) return console.log(noPayments(config));
   const counts = Object.entries(checks).map(([table, count]) => `${count} ${table}`);
   console.log(`The backup ends at ${endsAt.toISOString()}.
 The service will check at the gateway: ${counts.join(", ")}.
-Now start the service, and upload the gateway's reports of ${dayInWib(endsAt)} and later days.`);
+Next: step 4 of docs/restoring.md (check what was open). Then start the service and upload the \
+gateway's reports from ${dayInWib(endsAt)} on.`);
+}
+
+function noPayments({ databaseUrl }: Config): string {
+  const place = databaseUrl === null ? "the embedded database" : withoutSecrets(databaseUrl);
+  return `There are no payments in ${place}. If you expected some, check DATABASE_URL.`;
 }
 
 /** In one transaction. Throws a `Failure` if the service runs. */
@@ -42,7 +51,10 @@ async function prepare(database: Database) {
   });
 }
 
-/** A running instance does not know of the restore. It has its own lock or the publisher's. */
+/**
+ * A running instance read the time of the last restore at its start, so it must restart. It holds
+ * its own lock, or the publisher's.
+ */
 async function requireStopped(sql: Sql): Promise<void> {
   const [row] = await sql<[{ is_free: boolean }]>`
     select pg_try_advisory_xact_lock(${PUBLISHER_LOCK.toString()}::bigint)

@@ -372,6 +372,16 @@ Deno.test("after-restore: the next events of all records and endpoints leave a g
   assert.equal(attention!.event_count, 3_000);
 });
 
+Deno.test("after-restore: without payments, names the database and no password", async () => {
+  const url = new URL(await createDatabase({ isNew: true }));
+  url.password ||= "any-password";
+  const settings = { DATABASE_URL: url.href, GATEWAY_SERVER_KEY: SERVER_KEY };
+  const { stdout, stderr } = await runInProcess(["after-restore"], settings);
+  const place = `${url.host}${url.pathname}`;
+  const text = `There are no payments in ${place}. If you expected some, check DATABASE_URL.\n`;
+  assert.equal(stdout, text, stderr);
+});
+
 Deno.test("after-restore: makes all open records due for a check, and prints where the backup ends", async () => {
   await using loss = await openLoss();
   {
@@ -390,7 +400,13 @@ Deno.test("after-restore: makes all open records due for a check, and prints whe
   assert.match(wrong.stderr, /^Usage: after-restore/);
   const { stdout, stderr } = await runInProcess(["after-restore"], settings);
   const counts = "1 payments, 0 invoices, 1 checkouts, 0 subscriptions";
-  assert.match(stdout, new RegExp(`^The backup ends at \\S+Z\\.\n.*: ${counts}\\.\n`), stderr);
+  const next = "Next: step 4 of docs/restoring\\.md \\(check what was open\\)\\. " +
+    "Then start the service and upload the gateway's reports from \\d{4}-\\d\\d-\\d\\d on\\.";
+  assert.match(
+    stdout,
+    new RegExp(`^The backup ends at \\S+Z\\.\n.*: ${counts}\\.\n${next}\n$`),
+    stderr,
+  );
   const [row] = await restored.app.database.query((sql) =>
     sql`
       select (select count(*) from gateway.payment_filters where check_at <= now()) as payments,
