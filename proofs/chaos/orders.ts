@@ -82,7 +82,7 @@ export async function placeOrder(shop: Shop, number: number): Promise<void> {
     name: "charge",
     path: "/charge/",
     body,
-    ...habits(random),
+    ...randomBehavior(random),
   });
   // Some customers pay before the merchant has an answer, which may be lost.
   const isEarly = way.live === payAndRefund && random.below(100) < 20;
@@ -90,8 +90,8 @@ export async function placeOrder(shop: Shop, number: number): Promise<void> {
   if (charge.outcome === "done") await way.live(shop, order, charge);
 }
 
-function habits(random: Random): { givesUp: boolean; repeats: boolean } {
-  return { givesUp: random.below(100) < CRASHES, repeats: random.below(100) < REPEATS };
+function randomBehavior(random: Random): { crashes: boolean; repeats: boolean } {
+  return { crashes: random.below(100) < CRASHES, repeats: random.below(100) < REPEATS };
 }
 
 async function payEarly(shop: Shop, order: Order, charging: Promise<Call>): Promise<void> {
@@ -182,6 +182,6 @@ async function send(
     path: `/payments/${idOf(charge)}/${name}/`,
     body: amount === undefined ? {} : { amount },
     amount,
-    ...habits(random),
+    ...randomBehavior(random),
   });
 }

@@ -5,7 +5,7 @@
  * not know whether it happened may come at any time after its start, or not at all.
  */
 
-import { type Act, type Call, lastAnswer, type Order, type Transaction } from "../history.ts";
+import { type Act, type Call, finalAnswer, type Order, type Transaction } from "../history.ts";
 import * as model from "./model.ts";
 
 /** A change or an observation that takes place at one moment between its start and its end. */
@@ -32,7 +32,7 @@ export interface OrderHistory {
 /** Steps are bits of a number. */
 const MAX_STEPS = 30;
 
-/** The service gives up a charge that the gateway does not list, this long after it was sent. */
+/** The service marks a charge as failed if the gateway does not list it this long after it. */
 const GRACE_MS = 15 * 60_000;
 
 /** The clocks of the service, of the gateway and of the merchant can differ by this much. */
@@ -80,7 +80,7 @@ function findOrder(steps: Step[]): boolean {
 function stepsOf(history: OrderHistory, call: Call): Step[] {
   const { order, calls } = history;
   const { name, outcome } = call;
-  const answer = lastAnswer(call);
+  const answer = finalAnswer(call);
   const isDone = outcome === "done";
   if (outcome === "refused" && name !== "charge") {
     const isState = answer?.code === "invalid_state" || answer?.code === "validation_error";
@@ -154,10 +154,10 @@ function changesOf({ order, calls, refunds }: OrderHistory, call: Call): model.C
  * no other call explains in the gateway's books; null: it refunded nothing.
  */
 function refundedBy(call: Call, calls: Call[], refunds: Transaction["refunds"]): number | null {
-  const known = lastAnswer(call)?.refund?.amount ?? call.amount;
+  const known = finalAnswer(call)?.refund?.amount ?? call.amount;
   if (known !== null || call.outcome !== "unknown") return known;
   const others = calls.filter((other) => other !== call && other.name === "refund");
-  const keys = others.map((other) => lastAnswer(other)?.refund?.key);
+  const keys = others.map((other) => finalAnswer(other)?.refund?.key);
   const left = refunds.filter(({ key }) => !keys.includes(key)).map(({ amount }) => amount);
   for (const other of others.filter(({ outcome }) => outcome === "unknown")) {
     const index = left.findIndex((amount) => amount === other.amount);
