@@ -164,10 +164,10 @@ export function compareWithBooks(records: OrderRecords): Difference[] {
 }
 
 /** Payments and transactions of orders that the merchant never placed. */
-export function findInvented({ orders, payments, transactions }: History): Difference[] {
+export function findUnrequested({ orders, payments, transactions }: History): Difference[] {
   const known = new Set(orders.map(({ orderId }) => orderId));
   return [...payments, ...transactions].filter(({ orderId }) => !known.has(orderId))
-    .map(({ id, orderId }) => ({ rule: "nothing is invented", orderId, text: id }));
+    .map(({ id, orderId }) => ({ rule: "every record belongs to an order", orderId, text: id }));
 }
 
 function callsOf(calls: Call[], name: Call["name"], outcome: Call["outcome"]): Call[] {
