@@ -24,7 +24,7 @@ const USAGE = `Usage: deno task chaos [--kills N] [--minutes N] [--instances N] 
                   pair: two under Patroni, whose primary changes
 
 Runs instances of the service with the sandbox while they and the database are killed, the gateway
-fails, and its notifications are lost, doubled, reordered and forged. Then judges all answers
+fails, and its notifications are lost, duplicated, reordered and forged. Then judges all answers
 together with the gateway's books.
 Exit code 1: something differs, or the run failed; 2: wrong usage, or a program is missing;
 130: Ctrl-C.`;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { AcceptedNotification } from "../../proofs/chaos/courier.ts";
 import { findUnchecked } from "../../proofs/chaos/end.ts";
 import { createServiceFaults } from "../../proofs/chaos/faults.ts";
-import { findForgotten } from "../../proofs/chaos/forgotten.ts";
 import type { FinalPayment } from "../../proofs/chaos/history.ts";
+import { findUnstoredNotifications } from "../../proofs/chaos/unstored_notifications.ts";
 import { createLineReader } from "../../proofs/log_lines.ts";
 
 const PAYMENT: FinalPayment = {
@@ -25,13 +25,13 @@ function notification(status: string, refundKeys: string[] = []): AcceptedNotifi
 
 Deno.test("chaos: a payment in the notified state or a later one has stored the notification", () => {
   const notifications = [notification("pending"), notification("settlement")];
-  assert.deepEqual(findForgotten(notifications, [PAYMENT]), []);
+  assert.deepEqual(findUnstoredNotifications(notifications, [PAYMENT]), []);
   const refunded = { ...PAYMENT, status: "refund", refunds: [REFUND] };
   const ofRefund = [...notifications, notification("refund", ["key"])];
-  assert.deepEqual(findForgotten(ofRefund, [refunded]), []);
+  assert.deepEqual(findUnstoredNotifications(ofRefund, [refunded]), []);
 });
 
-const FORGOTTEN: [name: string, AcceptedNotification, FinalPayment][] = [
+const UNSTORED: [name: string, AcceptedNotification, FinalPayment][] = [
   ["a payment", notification("settlement"), { ...PAYMENT, status: "pending" }],
   ["a denial", notification("deny"), { ...PAYMENT, status: "pending" }],
   ["a refund", notification("partial_refund", ["key"]), {
@@ -42,9 +42,9 @@ const FORGOTTEN: [name: string, AcceptedNotification, FinalPayment][] = [
   ["a transaction", notification("pending"), { ...PAYMENT, transactionId: null }],
 ];
 
-for (const [name, accepted, payment] of FORGOTTEN) {
+for (const [name, accepted, payment] of UNSTORED) {
   Deno.test(`chaos: finds ${name} that was notified and is not stored`, () => {
-    const found = findForgotten([accepted], [payment]);
+    const found = findUnstoredNotifications([accepted], [payment]);
     assert.deepEqual(found.map(({ rule, orderId }) => [rule, orderId]), [
       ["a notification that was answered with 200 is stored", "order"],
     ]);
