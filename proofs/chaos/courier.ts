@@ -15,7 +15,7 @@ export interface Courier {
   stopFaults(): void;
   /** Resolves when every accepted notification is delivered or lost. */
   untilDelivered(): Promise<void>;
-  /** By what happened, the number of notifications. Reordered: a newer one was delivered before it. */
+  /** How often each happened. Reordered: a newer notification was delivered before it. */
   counts: {
     delivered: number;
     lost: number;

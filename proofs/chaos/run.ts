@@ -16,7 +16,8 @@ const INSTANCES = 3;
 
 const USAGE = `Usage: deno task chaos [--kills N] [--minutes N] [--instances N] [--seed N]
                        [--database single|pair]
-  --kills N       ends after this many kills (default: ${KILLS}; with --minutes: no limit)
+  --kills N       ends after this many kills or failovers, and at least one disturbance of each
+                  kind (default: ${KILLS}; with --minutes: no limit)
   --minutes N     ends after this many minutes (default: no limit)
   --instances N   the number of instances (default: ${INSTANCES})
   --seed N        the seed of all choices (default: 1)

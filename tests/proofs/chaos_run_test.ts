@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AcceptedNotification } from "../../proofs/chaos/courier.ts";
 import { findUnchecked } from "../../proofs/chaos/end.ts";
-import { createServiceFaults } from "../../proofs/chaos/faults.ts";
+import { createServiceFindings } from "../../proofs/chaos/service_findings.ts";
 import type { FinalPayment } from "../../proofs/chaos/history.ts";
 import { findUnstoredNotifications } from "../../proofs/chaos/unstored_notifications.ts";
 import { createLineReader } from "../../proofs/log_lines.ts";
@@ -79,8 +79,8 @@ const NO_DATABASE = {
 };
 
 Deno.test("chaos: expects errors of the database and of the gateway, and only those", () => {
-  const faults = createServiceFaults();
-  const read = createLineReader(faults.onLine);
+  const findings = createServiceFindings();
+  const read = createLineReader(findings.onLine);
   const expected = [
     errorLine("queue_interrupted", NO_DATABASE),
     errorLine("gateway_error", { name: "ServiceError", cause: { name: "GatewayAPIError" } }),
@@ -89,7 +89,7 @@ Deno.test("chaos: expects errors of the database and of the gateway, and only th
     JSON.stringify({ level: "info", event: "request", status: 500 }),
   ];
   for (const line of expected) read(line + "\n");
-  assert.deepEqual(faults.differences(), []);
+  assert.deepEqual(findings.differences(), []);
   const unexpected = [
     errorLine("internal_error", NO_DATABASE),
     errorLine("queue_interrupted", { name: "TypeError" }),
@@ -98,23 +98,23 @@ Deno.test("chaos: expects errors of the database and of the gateway, and only th
   // The output arrives in parts.
   read(unexpected.slice(0, 50));
   read(unexpected.slice(50));
-  assert.deepEqual(faults.differences().map(({ text }) => text.split(":")[0]), [
+  assert.deepEqual(findings.differences().map(({ text }) => text.split(":")[0]), [
     "internal_error, 1 times",
     "queue_interrupted, 2 times",
   ]);
 });
 
 Deno.test("chaos: reports a service that ends by itself, unless the database was down at its start", () => {
-  const faults = createServiceFaults();
+  const findings = createServiceFindings();
   const output = errorLine("start_failed", NO_DATABASE);
-  faults.onOwnEnd({ code: 1, wasReady: false, output });
-  assert.equal(faults.failedStarts, 1);
-  assert.deepEqual(faults.differences(), []);
-  faults.onOwnEnd({ code: 1, wasReady: false, output: "error: Module not found" });
-  faults.onOwnEnd({ code: 139, wasReady: true, output });
-  assert.deepEqual(faults.differences().map(({ text }) => text.split(":")[0]), [
+  findings.onOwnEnd({ code: 1, wasReady: false, output });
+  assert.equal(findings.failedStarts, 1);
+  assert.deepEqual(findings.differences(), []);
+  findings.onOwnEnd({ code: 1, wasReady: false, output: "error: Module not found" });
+  findings.onOwnEnd({ code: 139, wasReady: true, output });
+  assert.deepEqual(findings.differences().map(({ text }) => text.split(":")[0]), [
     "code 1 during its start",
     "code 139 while it served requests",
   ]);
-  assert.equal(faults.failedStarts, 1);
+  assert.equal(findings.failedStarts, 1);
 });

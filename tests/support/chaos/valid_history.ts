@@ -273,7 +273,7 @@ function placeLostRefund(writer: Writer): void {
     .end([part, rest]);
 }
 
-/** So many orders that are paid at once, and are only read. */
+/** This number of orders that are paid at once, and are only read. */
 export function historyOfReads(orders: number): History {
   const writer = new Writer();
   for (let number = 1; number <= orders; number++) {
