@@ -1,11 +1,11 @@
 /**
  * Counts the requests of callers over all instances. A request never waits for it: each instance
  * has its own buckets, and exchanges with PostgreSQL what it accepted for what is left. While the
- * database does not respond, its own buckets are the limit.
+ * database does not respond, each instance applies the limit alone.
  */
 
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
-import { deleteFullLimits, reportUsage } from "../../db/access/shared_rate_limits.ts";
+import { deleteFullBuckets, reportUsage } from "../../db/access/shared_rate_limits.ts";
 import type { Config } from "../config/config.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -32,35 +32,35 @@ export interface SharedUsageOptions {
 
 export function createSharedUsage({ database, log, limit }: SharedUsageOptions): SharedUsage {
   const used = new Map<string, number>();
-  const early = Math.max(1, Math.floor(limit.burst * EARLY_SHARE));
+  const earlyCount = Math.max(1, Math.floor(limit.burst * EARLY_SHARE));
   let setTokens: (userId: string, tokens: number) => void = () => {};
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | null = null;
   let deletedAt = performance.now();
   let isClosed = false;
 
-  function start(): void {
+  function startExchange(): void {
     clearTimeout(timer);
     timer = undefined;
     running = exchange().then((hasSucceeded) => {
       running = null;
       if (isClosed || used.size === 0) return;
-      const isEarly = hasSucceeded && [...used.values()].some((count) => count >= early);
-      if (isEarly) start();
-      else timer = setTimeout(start, EXCHANGE_MS);
+      const isEarly = hasSucceeded && [...used.values()].some((count) => count >= earlyCount);
+      if (isEarly) startExchange();
+      else timer = setTimeout(startExchange, EXCHANGE_MS);
     });
   }
 
   /** One statement for all callers. Returns false if it failed. */
   async function exchange(): Promise<boolean> {
-    const usage = Array.from(used, ([user_id, used]) => ({ user_id, used }));
+    const usage = Array.from(used, ([user_id, count]) => ({ user_id, used: count }));
     used.clear();
     try {
       const rows = await database.query((sql) => reportUsage(sql, usage, limit), "report usage");
       for (const { user_id, tokens } of rows) setTokens(user_id, tokens - (used.get(user_id) ?? 0));
       if (performance.now() - deletedAt < DELETE_MS) return true;
       deletedAt = performance.now();
-      await database.query((sql) => deleteFullLimits(sql, limit), "delete full limits");
+      await database.query((sql) => deleteFullBuckets(sql, limit), "delete full buckets");
       return true;
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) log.error("usage_exchange_failed", error);
@@ -74,8 +74,8 @@ export function createSharedUsage({ database, log, limit }: SharedUsageOptions):
       const count = (used.get(userId) ?? 0) + 1;
       used.set(userId, count);
       if (running || isClosed) return;
-      if (count >= early) start();
-      else timer ??= setTimeout(start, EXCHANGE_MS);
+      if (count >= earlyCount) startExchange();
+      else timer ??= setTimeout(startExchange, EXCHANGE_MS);
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;

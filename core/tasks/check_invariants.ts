@@ -15,10 +15,10 @@ const BUDGET_MS = 600;
 /** How many records one step checks. */
 const BATCH = 500;
 
-/** All records are checked in so many runs, which is less than a day. */
+/** All records are checked in this number of runs, which takes less than a day. */
 const RUNS_PER_WALK = 1_000;
 
-/** Rows are visible sooner after the time in `updated_at`, and clocks differ by less. */
+/** A row becomes visible at most this long after its `updated_at`, including clock differences. */
 const VISIBLE_AFTER_MS = 60_000;
 
 /** Events that are about to be deleted are not checked. */
@@ -49,9 +49,9 @@ interface Check {
   /** What was found so far. Several checks can find the same. */
   found: Set<string>;
   batch: number;
-  /** The events of records that were created later are all stored. */
+  /** The events of all records created after this time are still stored. */
   eventsSince: Date;
-  /** Changes until then are visible, if they are not in the history. */
+  /** Changes without a history entry are visible up to this time. */
   visibleTo: Date;
 }
 
@@ -79,7 +79,7 @@ export async function checkInvariants(
   const checks = [
     checkHistory(check),
     checkUpdated(check),
-    checkKnown(check),
+    recheckContradictions(check),
     ...db.CHECKED_RESOURCES.map((resource) => walkRecords(check, resource)),
     walkStatistics(check),
   ];
@@ -100,8 +100,8 @@ export async function checkInvariants(
   return run;
 }
 
-/** Checks records again that contradicted something: someone may have repaired them. */
-async function* checkKnown(check: Check): Steps {
+/** Checks the records with contradictions again: they may be repaired. */
+async function* recheckContradictions(check: Check): Steps {
   const { database } = check.service;
   const known = await database.query(
     (sql) => db.listContradictions(sql, check.batch),
@@ -120,7 +120,7 @@ async function* checkKnown(check: Check): Steps {
 async function* checkHistory(check: Check): Steps {
   const { database } = check.service;
   const end = await database.query(db.markEndOfHistory, "mark end of history");
-  let after = await findCursor(check, db.HISTORY) ?? end.id;
+  let after = await findCursor(check, db.HISTORY_CURSOR) ?? end.id;
   let isComplete = true;
   let entries: db.HistoryEntry[];
   do {
@@ -132,7 +132,7 @@ async function* checkHistory(check: Check): Steps {
     isComplete &&= entries.every(({ is_final }) => is_final);
     after = entries.at(-1)?.id ?? after;
     // Otherwise an entry with a lower id may still become visible.
-    if (isComplete) await storeCursor(check, db.HISTORY, after);
+    if (isComplete) await storeCursor(check, db.HISTORY_CURSOR, after);
     yield;
   } while (entries.length === check.batch);
 }
@@ -144,7 +144,7 @@ async function* checkHistory(check: Check): Steps {
 async function* checkUpdated(check: Check): Steps {
   const { database } = check.service;
   const { visibleTo } = check;
-  let after = await findCursor(check, db.UPDATED) ?? visibleTo.toISOString();
+  let after = await findCursor(check, db.UPDATED_CURSOR) ?? visibleTo.toISOString();
   let changes: db.Change[];
   do {
     changes = await database.query(
@@ -154,7 +154,7 @@ async function* checkUpdated(check: Check): Steps {
     await checkRecords(check, changes);
     after = changes.at(-1)?.updated_at ?? visibleTo.toISOString();
     const isVisible = new Date(after) < visibleTo;
-    await storeCursor(check, db.UPDATED, isVisible ? after : visibleTo.toISOString());
+    await storeCursor(check, db.UPDATED_CURSOR, isVisible ? after : visibleTo.toISOString());
     yield;
   } while (changes.length >= check.batch);
 }
@@ -271,7 +271,7 @@ async function checkRecords(
 }
 
 async function store(
-  { service: { database, clock }, run, found: all }: Check,
+  { service: { database, clock }, run, found: allFound }: Check,
   checked: readonly string[],
   found: readonly db.Contradiction[],
 ) {
@@ -280,8 +280,8 @@ async function store(
     "store contradictions",
   );
   run.checked += checked.length;
-  for (const { resource_id, invariant } of found) all.add(`${resource_id} ${invariant}`);
-  run.contradictions = all.size;
+  for (const { resource_id, invariant } of found) allFound.add(`${resource_id} ${invariant}`);
+  run.contradictions = allFound.size;
 }
 
 function findCursor({ service: { database } }: Check, name: string): Promise<string | null> {

@@ -33,7 +33,7 @@ export async function reportUsage(
 }
 
 /** Deletes the rows of callers who may again send the whole burst. */
-export async function deleteFullLimits(
+export async function deleteFullBuckets(
   sql: Sql,
   { perSecond, burst }: { perSecond: number; burst: number },
 ): Promise<void> {

@@ -115,7 +115,8 @@ async function withDeadline<T>(state: PoolState, work: Work<T>): Promise<T> {
     // If no call has got a response since this one began, all connections may be dead: a server
     // that vanished does not close them. If the database is only slow, other calls get responses.
     if (state.lastResponse < began) replacePool(state, pool, 0);
-    // Writes to a former primary wait for its standby forever, while reads get responses.
+    // A former primary answers reads, but its commits wait forever for a standby. So ask which
+    // server is the primary: if it is another one, the next call opens a pool there.
     else findPrimary(state.options.url).catch(() => {});
     reject(new DatabaseUnavailable(`No response from the database within ${deadlineMs} ms`));
   }, deadlineMs);
@@ -186,7 +187,8 @@ function replacePool(state: PoolState, broken: postgres.Sql | null, timeout: num
 
 /**
  * After a failover, connections to the old primary stay open and are read-only. New connections
- * reach the new primary. Of several servers, one that accepts writes is found first.
+ * reach the new primary. With several servers, `findPrimary` has chosen a writable one, so the pool
+ * needs no minimum age.
  */
 function mayBeDemoted({ openedAt, primary }: PoolState, error: unknown): boolean {
   return codeOf(error) === READ_ONLY &&
@@ -309,8 +311,9 @@ function openPool(
   const ended = new AbortController();
   const pool = postgres(url, {
     ...pacedSocket(ended.signal),
-    // A server that was the primary when the pool was opened may have become a standby. PgBouncer
-    // repeats what a server said at its start, so it would call a promoted one a standby.
+    // A server that was the primary when the pool was opened may have become a standby. Not through
+    // PgBouncer: it keeps reporting the role that a server had when PgBouncer connected to it, so a
+    // promoted server would be refused as a standby.
     target_session_attrs: refusesStandby ? "primary" : undefined,
     max: poolSize,
     connect_timeout: Math.ceil(deadlineMs / 1_000),

@@ -118,7 +118,7 @@ async function openOnce(
     primary.replaced.removeEventListener("abort", onReplaced);
     ended.abort();
     await sql.end({ timeout: 0 });
-    // The driver does not wait for it.
+    // `sql.end` does not wait until the connection is closed.
     if (isOpen) await waitAtMost(CLOSE_MS, closed.promise);
   }
 }

@@ -17,8 +17,8 @@ interface Address {
 }
 
 /**
- * The driver's option `socket`, which its types lack. After the signal, no socket is opened: the
- * driver does not stop a connection that is paused.
+ * The driver's option `socket`, which its types lack. After the signal, no socket is opened: a
+ * driver that was closed during the pause would still connect after it.
  */
 export function pacedSocket(ended: AbortSignal): object {
   let pauseUntil = 0;

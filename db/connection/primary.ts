@@ -65,9 +65,9 @@ async function search(urls: string[], cluster: Cluster): Promise<Primary> {
   let isOver = false;
 
   /** Asks a server once; true: it accepts writes. */
-  async function askOnce(url: string): Promise<boolean> {
+  async function tryServer(url: string): Promise<boolean> {
     try {
-      found.push(await ask(url, cluster.primary?.server.timeline ?? 0));
+      found.push(await requireWritable(url, cluster.primary?.server.timeline ?? 0));
       return true;
     } catch (error) {
       errors.set(url, error);
@@ -75,34 +75,35 @@ async function search(urls: string[], cluster: Cluster): Promise<Primary> {
     }
   }
 
-  async function askAgain(url: string, first: Promise<boolean>): Promise<void> {
-    for (let isWritable = await first; !isWritable; isWritable = await askOnce(url)) {
+  /** Asks a server again until it accepts writes. Throws its last error when the search ends. */
+  async function retryServer(url: string, firstTry: Promise<boolean>): Promise<void> {
+    for (let isWritable = await firstTry; !isWritable; isWritable = await tryServer(url)) {
       if (isOver || performance.now() + RETRY_MS > end) throw errors.get(url);
       await delay(RETRY_MS);
     }
   }
 
-  // A former primary may be nearer than the new one and respond sooner, so each server responds
-  // once. One that is paused or cannot be reached responds later than the search ends.
-  const first = urls.map(askOnce);
-  const asked = urls.map((url, index) => askAgain(url, first[index]!));
-  await waitAtMost(SEARCH_MS, Promise.any(asked).catch(() => {}));
-  await waitAtMost(Math.max(0, end - performance.now()), Promise.all(first));
+  // Wait for one response of every server, because a former primary can be nearer and respond
+  // first. A server that does not respond delays only this search, by SEARCH_MS at most.
+  const firstTries = urls.map(tryServer);
+  const tries = urls.map((url, index) => retryServer(url, firstTries[index]!));
+  await waitAtMost(SEARCH_MS, Promise.any(tries).catch(() => {}));
+  await waitAtMost(Math.max(0, end - performance.now()), Promise.all(firstTries));
   isOver = true;
   const [newest] = found.toSorted((a, b) => b.timeline - a.timeline);
   if (!newest) {
-    throw mostTelling([...errors.values()]) ?? new DatabaseUnavailable("No server responds");
+    throw mostSpecificError([...errors.values()]) ?? new DatabaseUnavailable("No server responds");
   }
-  return use(newest, cluster);
+  return setPrimary(newest, cluster);
 }
 
 /** What a server reports, such as a wrong password, says more than a server without a response. */
-function mostTelling(errors: unknown[]): unknown {
+function mostSpecificError(errors: unknown[]): unknown {
   return errors.find((error) => error instanceof postgres.PostgresError) ??
     errors.find((error) => error instanceof DatabaseUnavailable) ?? errors[0];
 }
 
-function use(server: Writable, cluster: Cluster): Primary {
+function setPrimary(server: Writable, cluster: Cluster): Primary {
   const known = cluster.primary;
   if (known?.server.url === server.url) known.server = server;
   else {
@@ -113,7 +114,7 @@ function use(server: Writable, cluster: Cluster): Primary {
 }
 
 /** Throws if the server accepts no writes, or is a former primary. */
-async function ask(url: string, newestTimeline: number): Promise<Writable> {
+async function requireWritable(url: string, newestTimeline: number): Promise<Writable> {
   await using client = openClient(url);
   const [state] = await client.run(
     "select current_setting('transaction_read_only') = 'on' as is_read_only",

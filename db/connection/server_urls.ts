@@ -3,7 +3,7 @@
  * `postgres://user@first:5432,second:5432/database`, which `URL` does not parse.
  */
 
-/** The user may contain "@" and ",", because some providers do not encode the password. */
+/** The user and the password may contain "@" and ",": some providers do not encode them. */
 const PARTS = /^(\w+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
 
 /** The URL of each server. */

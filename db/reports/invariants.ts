@@ -21,7 +21,7 @@ const TABLES: Record<CheckedResource, string> = {
  * Whether the history of a record contradicts the record. The history is never deleted. The
  * creation is its only entry without a former status.
  */
-function historyInvariants(status: string): Record<string, string> {
+function historyViolations(status: string): Record<string, string> {
   const entries = "from gateway.history entry where entry.resource_id = record.id";
   return {
     history_has_one_start: `(select count(*) ${entries} and entry.from_status is null) <> 1`,
@@ -36,9 +36,9 @@ function historyInvariants(status: string): Record<string, string> {
 /**
  * Whether a transition to one of these statuses has no event of this name. A status can be followed
  * by a fraud status. An event has the time of its transition. `exception`: transitions without an
- * event. `$2`: later events are not deleted yet.
+ * event.
  */
-function eventInvariants(
+function eventViolations(
   eventOf: Record<string, string>,
   exception = "false",
 ): Record<string, string> {
@@ -63,7 +63,6 @@ function eventInvariants(
 const NUMBERED_FROM = `case when exists (select from gateway.restores)
         then record.event_count / 1000 * 1000 else 0 end`;
 
-/** `$2`: events of records that were created later than this are not deleted yet. */
 const EVENTS: Record<string, string> = {
   events_are_counted: `record.created_at > $2 and record.event_count - (${NUMBERED_FROM}) <> (
       select count(*) from gateway.events event where event.resource_id = record.id
@@ -103,14 +102,17 @@ const TO_COUNT = `(record.user_id, record.payment_type, record.transaction_statu
           select sum(fee_cents) from gateway.payment_fees where payment_id = record.id), 0) end
       )::text`;
 
-/** Every change that is counted differently has an entry in the history, or counts the payment. */
+/** A change of these values always adds a history entry or recounts the payment. */
 const IS_COUNTED_WRONG = `(
         select max(id) from gateway.history where resource_id = record.id
       ) <= (select position from gateway.stats_progress where rebuilt_to is null)
       and (${COUNTED}) is distinct from ${TO_COUNT}`;
 
-/** By name, the condition that is true of a record `record` that contradicts it. */
-export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
+/**
+ * By name of the rule, SQL that is true if `record` breaks it. `$2`: the events of all records
+ * created after this time are still stored.
+ */
+export const VIOLATIONS: Record<CheckedResource, Record<string, string>> = {
   payment: {
     // Only refunds that were requested here: on its dashboard, the gateway refunds the customer's
     // fee as well, or an amount that is reserved here. An adopted payment can include the fee, too:
@@ -150,10 +152,10 @@ export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
     linked_checkout_has_owner: `record.checkout_id is not null and not exists (
         select from gateway.checkouts checkout
         where checkout.id = record.checkout_id and checkout.user_id = record.user_id)`,
-    ...historyInvariants("record.transaction_status"),
+    ...historyViolations("record.transaction_status"),
     // The first answer to a charge is not checked: if the payment stays `pending`, the history has
     // no entry about it, and after a status that the service does not know, there is no event.
-    ...eventInvariants({
+    ...eventViolations({
       pending: "payment_received",
       authorize: "payment_received",
       "capture challenge": "payment_received",
@@ -180,8 +182,8 @@ export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
         select from gateway.order_ids taken
         where taken.order_id = record.order_id and taken.user_id = record.user_id
           and taken.holder_id = record.id)`,
-    ...historyInvariants("record.status"),
-    ...eventInvariants({ paid: "invoice_paid", void: "invoice_voided" }),
+    ...historyViolations("record.status"),
+    ...eventViolations({ paid: "invoice_paid", void: "invoice_voided" }),
     ...EVENTS,
   },
   subscription: {
@@ -190,8 +192,8 @@ export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
         left join gateway.payments payment on payment.id = charge.payment_id
           and payment.subscription_id = record.id
         where charge.subscription_id = record.id and payment.id is null)`,
-    ...historyInvariants("record.status"),
-    ...eventInvariants({
+    ...historyViolations("record.status"),
+    ...eventViolations({
       disabled: "subscription_disabled",
       cancelled: "subscription_cancelled",
     }),
@@ -207,8 +209,8 @@ export const INVARIANTS: Record<CheckedResource, Record<string, string>> = {
         where payment.id = record.payment_id and payment.checkout_id = record.id
           and payment.paid_at is not null))`,
     ended_has_time: "(record.status in ('open', 'processing')) <> (record.ended_at is null)",
-    ...historyInvariants("record.status"),
-    ...eventInvariants({
+    ...historyViolations("record.status"),
+    ...eventViolations({
       paid: "checkout_completed",
       expired: "checkout_expired",
       cancelled: "checkout_cancelled",
@@ -226,20 +228,20 @@ export interface Contradiction {
   invariant: string;
 }
 
-/** The contradictions of these records. `eventsSince`: later events are not deleted yet. */
+/** The contradictions of these records. `eventsSince` is the `$2` of `VIOLATIONS`. */
 export async function findContradictions(
   sql: Sql,
   resource: CheckedResource,
   ids: readonly string[],
   eventsSince: Date,
 ): Promise<Contradiction[]> {
-  const conditions = Object.entries(INVARIANTS[resource])
+  const conditions = Object.entries(VIOLATIONS[resource])
     .map(([name, condition]) => `('${name}', ${condition})`);
   return await sql.unsafe<Contradiction[]>(
     `select '${resource}' as resource, record.id as resource_id, invariant
     from ${TABLES[resource]} record
-    cross join lateral (values ${conditions.join(",\n")}) checked (invariant, is_contradicted)
-    where record.id = any($1::uuid[]) and is_contradicted
+    cross join lateral (values ${conditions.join(",\n")}) checked (invariant, is_violated)
+    where record.id = any($1::uuid[]) and is_violated
     order by record.id, invariant`,
     [ids, eventsSince],
     { prepare: true },
@@ -290,8 +292,8 @@ const COUNTED_IN_HOUR = `
         ) counted cross join lateral json_array_elements(counts -> 'hours') hour
         where (hour ->> 'hour')::bigint = ${HOUR_MS}`;
 
-/** By name, the condition that is true of an hour whose statistics are wrong. */
-export const STATISTICS_INVARIANTS: Record<string, string> = {
+/** By name of the rule, SQL that is true if the statistics of an hour break it. */
+export const STATISTICS_VIOLATIONS: Record<string, string> = {
   hours_add_up_to_day: `$5::timestamptz is not null and
         (select ${SUMS} from gateway.daily_payment_stats where start = $1 and scope = '*')
           is distinct from (select ${SUMS} from ${HOURLY} and start < $5 and scope = '*')`,
@@ -325,13 +327,13 @@ export async function findStatisticsContradictions(
   sql: Sql,
   { start, end, ids: [first, next], dayEnd }: StatisticsHour,
 ): Promise<Contradiction[]> {
-  const conditions = Object.entries(STATISTICS_INVARIANTS)
+  const conditions = Object.entries(STATISTICS_VIOLATIONS)
     .map(([name, condition]) => `('${name}', ${condition})`);
   return await sql.unsafe<Contradiction[]>(
     `select '${STATISTICS}' as resource, $3::uuid as resource_id, invariant
     from gateway.stats_progress
-    cross join lateral (values ${conditions.join(",\n")}) checked (invariant, is_contradicted)
-    where rebuilt_to is null and as_of > $2::timestamptz + ${COUNTED_AFTER} and is_contradicted
+    cross join lateral (values ${conditions.join(",\n")}) checked (invariant, is_violated)
+    where rebuilt_to is null and as_of > $2::timestamptz + ${COUNTED_AFTER} and is_violated
     order by invariant`,
     [start, end, first, next, dayEnd],
     { prepare: true },
@@ -362,7 +364,7 @@ export async function estimateRecords(sql: Sql, resource: CheckedResource): Prom
 }
 
 /** The cursor of the entries of the history. */
-export const HISTORY = "history";
+export const HISTORY_CURSOR = "history";
 
 /** The last entry of the history, and a transaction that began after it was inserted. */
 export interface EndOfHistory {
@@ -400,7 +402,7 @@ export async function listHistoryTo(
 }
 
 /** The cursor of the changes without an entry in the history: the time of the last one. */
-export const UPDATED = "updated";
+export const UPDATED_CURSOR = "updated";
 
 /**
  * The time of the oldest change whose record is not checked yet; null: all are checked. Of changes
@@ -413,10 +415,10 @@ export async function findOldestUnchecked(sql: Sql, visibleTo: Date): Promise<Da
   const oldestUpdated = (table: string) =>
     sql`(
       select min(updated_at) from ${sql.unsafe(table)}
-      where updated_at > ${cursor(UPDATED)}::timestamptz and updated_at <= ${visibleTo})`;
+      where updated_at > ${cursor(UPDATED_CURSOR)}::timestamptz and updated_at <= ${visibleTo})`;
   const [{ oldest }] = await sql<[{ oldest: Date | null }]>`
     select least(
-      (select created_at from gateway.history where id > ${cursor(HISTORY)}::bigint
+      (select created_at from gateway.history where id > ${cursor(HISTORY_CURSOR)}::bigint
         order by id limit 1),
       ${oldestUpdated("gateway.refunds")}, ${oldestUpdated("gateway.checkouts")}) as oldest`;
   return oldest;

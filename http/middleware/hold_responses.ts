@@ -18,11 +18,16 @@ export function createHeldResponses(): HeldResponses {
   const released = Promise.withResolvers<void>();
   let isHolding = false;
   return {
-    wrap: (fetch) => (request, connection) => {
-      const response = fetch(request, connection);
-      return !isHolding || isHealthCheck(request)
-        ? response
-        : Promise.all([response, released.promise]).then(([held]) => held);
+    wrap(fetch) {
+      const respondLater: Fetch = async (request, connection) => {
+        const response = await fetch(request, connection);
+        await released.promise;
+        return response;
+      };
+      return (request, connection) =>
+        isHolding && !isHealthCheck(request)
+          ? respondLater(request, connection)
+          : fetch(request, connection);
     },
     hold: () => isHolding = true,
     release() {

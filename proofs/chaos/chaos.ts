@@ -21,7 +21,10 @@ import { placeOrder, type Shop } from "./orders.ts";
 
 export interface ChaosOptions {
   seed: number;
-  /** The run ends after so many kills and one disturbance of each kind, or so many minutes. */
+  /**
+   * The run ends after this many kills or failovers and at least one disturbance of each kind, or
+   * after this many minutes.
+   */
   kills: number;
   minutes: number;
   /** Gets all records; has them also if the run fails. */
@@ -93,7 +96,7 @@ export async function runChaos(
   return {
     seed,
     history,
-    differences: [...judge(history), ...found, ...await findOtherFaults(installation)],
+    differences: [...judge(history), ...found, ...await findOtherDifferences(installation)],
     disturbances,
     seconds: seconds(),
   };
@@ -143,15 +146,17 @@ export function emptyHistory(): History {
   };
 }
 
-/** What is wrong although no order shows it. */
-async function findOtherFaults(
-  { courier, serviceFaults, database }: Installation,
+/** Broken rules that concern no order. */
+async function findOtherDifferences(
+  { courier, serviceFindings, database }: Installation,
 ): Promise<Difference[]> {
-  const fault = (rule: string, text: string): Difference => ({ rule, orderId: null, text });
+  const difference = (rule: string, text: string): Difference => ({ rule, orderId: null, text });
   return [
-    ...courier.wrongAnswers.map((text) => fault("each notification gets the right answer", text)),
-    ...serviceFaults.differences(),
+    ...courier.wrongAnswers.map((text) =>
+      difference("each notification gets the right answer", text)
+    ),
+    ...serviceFindings.differences(),
     ...(await findAllContradictions(database.url))
-      .map((text) => fault("records do not contradict each other", text)),
+      .map((text) => difference("records do not contradict each other", text)),
   ];
 }

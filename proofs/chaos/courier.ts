@@ -11,12 +11,18 @@ import { MUTATIONS } from "../../tests/support/simulation/mutations.ts";
 export interface Courier {
   /** Accepts a notification of the gateway. */
   accept(hook: Hook): void;
-  /** From now on loses, repeats, delays and forges nothing. */
-  behave(): void;
+  /** From now on loses, duplicates, delays and forges nothing. */
+  stopFaults(): void;
   /** Resolves when every accepted notification is delivered or lost. */
   untilDelivered(): Promise<void>;
-  /** What happened to how many notifications. Reordered: a newer one was accepted before it. */
-  counts: { delivered: number; lost: number; doubled: number; reordered: number; forged: number };
+  /** How often each happened. Reordered: a newer notification was delivered before it. */
+  counts: {
+    delivered: number;
+    lost: number;
+    duplicated: number;
+    reordered: number;
+    forged: number;
+  };
   /** The genuine notifications that the service has answered with 200. */
   accepted: AcceptedNotification[];
   /** Answers that a notification must not get. */
@@ -37,8 +43,8 @@ export interface CourierOptions {
   random: Random;
 }
 
-/** Of a hundred notifications. */
-const [LOST, DOUBLED, LATE, FORGED] = [10, 10, 30, 20];
+/** The percentages of the notifications. */
+const [LOST_PERCENT, DUPLICATED_PERCENT, LATE_PERCENT, FORGED_PERCENT] = [10, 10, 30, 20];
 
 const LATEST_MS = 3_000;
 const RETRY_MS = 300;
@@ -53,25 +59,27 @@ const OTHER_PAYMENT = {
 
 export function createCourier({ urls, random }: CourierOptions): Courier {
   const running = new Set<Promise<unknown>>();
-  const sequence = createSequence();
-  let isBad = true;
+  let acceptedCount = 0;
+  /** By transaction, the number of the newest notification that was delivered. */
+  const newestDelivered = new Map<string, number>();
+  let hasFaults = true;
   const courier: Courier = {
-    counts: { delivered: 0, lost: 0, doubled: 0, reordered: 0, forged: 0 },
+    counts: { delivered: 0, lost: 0, duplicated: 0, reordered: 0, forged: 0 },
     accepted: [],
     wrongAnswers: [],
     accept({ body }) {
       const { counts } = courier;
-      const number = sequence.next(body.transaction_id);
-      if (happens(LOST)) {
+      const number = ++acceptedCount;
+      if (happens(LOST_PERCENT)) {
         counts.lost++;
         return;
       }
-      const isDoubled = happens(DOUBLED);
-      if (isDoubled) counts.doubled++;
-      for (let copies = isDoubled ? 2 : 1; copies > 0; copies--) {
+      const isDuplicated = happens(DUPLICATED_PERCENT);
+      if (isDuplicated) counts.duplicated++;
+      for (let copies = isDuplicated ? 2 : 1; copies > 0; copies--) {
         track(deliverGenuine(body, number));
       }
-      if (happens(FORGED)) {
+      if (happens(FORGED_PERCENT)) {
         counts.forged++;
         const mutation = MUTATIONS[random.below(MUTATIONS.length)]!;
         const forged = mutation.change(body, OTHER_PAYMENT);
@@ -79,15 +87,15 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
         track(deliver(JSON.stringify(forged), mutation.isRefused ? [400, 403, 429] : [200, 400]));
       }
     },
-    behave: () => void (isBad = false),
+    stopFaults: () => void (hasFaults = false),
     async untilDelivered() {
       while (running.size > 0) await Promise.all(running);
     },
   };
   return courier;
 
-  function happens(ofHundred: number): boolean {
-    return isBad && random.below(100) < ofHundred;
+  function happens(percent: number): boolean {
+    return hasFaults && random.below(100) < percent;
   }
 
   function track(work: Promise<unknown>): void {
@@ -95,16 +103,19 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
     work.finally(() => running.delete(work));
   }
 
+  /** `number`: newer notifications have higher numbers. */
   async function deliverGenuine(body: Json, number: number): Promise<void> {
     const status = await deliver(JSON.stringify(body), [200]);
     if (status !== 200) return;
     courier.accepted.push(readAccepted(body));
-    if (sequence.isOvertaken(body.transaction_id, number)) courier.counts.reordered++;
+    const newest = newestDelivered.get(body.transaction_id) ?? 0;
+    if (number < newest) courier.counts.reordered++;
+    newestDelivered.set(body.transaction_id, Math.max(number, newest));
   }
 
   /** Repeats until the service answers, as the gateway does, but sooner. Returns the status. */
   async function deliver(body: string, expected: number[]): Promise<number> {
-    if (happens(LATE)) await delay(random.below(LATEST_MS));
+    if (happens(LATE_PERCENT)) await delay(random.below(LATEST_MS));
     for (;;) {
       const status = await post(`${urls[random.below(urls.length)]}/notification/`, body);
       if (status !== 0 && status !== 503) {
@@ -123,25 +134,6 @@ function readAccepted(body: Json): AcceptedNotification {
     transactionId: body.transaction_id,
     status: body.transaction_status,
     refundKeys: (body.refunds ?? []).map(({ refund_key }: Json) => refund_key),
-  };
-}
-
-/** Numbers the notifications of each transaction in the order in which the gateway sent them. */
-function createSequence() {
-  const transactions = new Map<string, { last: number; delivered: number }>();
-  return {
-    next(transactionId: string): number {
-      const known = transactions.get(transactionId) ?? { last: 0, delivered: 0 };
-      transactions.set(transactionId, known);
-      return ++known.last;
-    },
-    /** Notes a delivery. Returns whether a newer notification was delivered before. */
-    isOvertaken(transactionId: string, number: number): boolean {
-      const known = transactions.get(transactionId)!;
-      const isOvertaken = number < known.delivered;
-      known.delivered = Math.max(known.delivered, number);
-      return isOvertaken;
-    },
   };
 }
 

@@ -14,8 +14,8 @@ export interface Disturbances {
     paused: number;
     gateway: number;
   };
-  /** How many faults of the gateway were ordered. */
-  armedFaults: number;
+  /** How many faults of the gateway were injected. */
+  injectedFaults: number;
   /** The longest time from the kill of an instance until it was ready again, in ms. */
   longestRestart: number;
   /** When the first kill or failover of the database since the last write began. */
@@ -28,7 +28,7 @@ export function kills({ counts }: Disturbances): number {
   return counts.killed + databaseKills(counts);
 }
 
-function databaseKills({ databases }: Disturbances["counts"]): number {
+export function databaseKills({ databases }: Disturbances["counts"]): number {
   return [...databases.values()].reduce((sum, count) => sum + count, 0);
 }
 
@@ -42,7 +42,7 @@ export function haveAllHappened({ counts }: Disturbances, { courier }: Installat
 export function createDisturbances(): Disturbances {
   return {
     counts: { killed: 0, databases: new Map(), paused: 0, gateway: 0 },
-    armedFaults: 0,
+    injectedFaults: 0,
     longestRestart: 0,
     databaseDownSince: null,
     longestOutage: 0,
@@ -74,10 +74,10 @@ const GATEWAY_FAULTS = [
 ];
 
 /** Roughly the time between two disturbances of a kind. */
-const [PAUSE_MS, DATABASE_PAUSE_MS] = [1_000, 6_000];
+const [INTERVAL_MS, DATABASE_INTERVAL_MS] = [1_000, 6_000];
 
-/** Of a hundred pauses of an instance; its lock is free after 15 seconds. */
-const LONG_STOPS = 20;
+/** Long stops exceed the 15 seconds after which another instance takes over. */
+const LONG_STOP_PERCENT = 20;
 const [SHORT_STOP_MS, LONG_STOP_MS] = [3_000, 18_000];
 
 const MOST_FAULTS = 5;
@@ -90,15 +90,15 @@ export function disturb(
   isOver: () => boolean,
 ): Promise<void>[] {
   return [
-    repeat(PAUSE_MS, () => kill(installation, random, state)),
-    repeat(DATABASE_PAUSE_MS, () => killDatabase(installation, random, state)),
-    repeat(PAUSE_MS, () => pause(installation, random, state)),
-    repeat(PAUSE_MS, () => failGateway(installation, random, state)),
+    repeat(INTERVAL_MS, () => kill(installation, random, state)),
+    repeat(DATABASE_INTERVAL_MS, () => killDatabase(installation, random, state)),
+    repeat(INTERVAL_MS, () => pause(installation, random, state)),
+    repeat(INTERVAL_MS, () => failGateway(installation, random, state)),
   ];
 
-  async function repeat(pauseMs: number, work: () => Promise<void>): Promise<void> {
+  async function repeat(intervalMs: number, work: () => Promise<void>): Promise<void> {
     while (!isOver()) {
-      await delay(pauseMs / 2 + random.below(pauseMs));
+      await delay(intervalMs / 2 + random.below(intervalMs));
       if (!isOver()) await work();
     }
   }
@@ -121,7 +121,7 @@ async function killDatabase({ database }: Installation, random: Random, state: D
 }
 
 async function pause({ instances }: Installation, random: Random, state: Disturbances) {
-  const isLong = random.below(100) < LONG_STOPS;
+  const isLong = random.below(100) < LONG_STOP_PERCENT;
   const ms = isLong ? LONG_STOP_MS : random.below(SHORT_STOP_MS);
   if (await pick(random, instances).pause(ms)) state.counts.paused++;
 }
@@ -130,15 +130,15 @@ async function failGateway(installation: Installation, random: Random, state: Di
   const { sandbox } = installation;
   const count = 1 + random.below(MOST_FAULTS);
   await sandbox.fault(pick(random, GATEWAY_OPERATIONS), pick(random, GATEWAY_FAULTS), { count });
-  state.armedFaults += count;
+  state.injectedFaults += count;
   await countGatewayFaults(installation, state);
 }
 
-/** A fault that is armed happens at a later call of the operation, or never. */
+/** An injected fault happens at a later call of the operation, or never. */
 async function countGatewayFaults({ sandbox }: Installation, state: Disturbances): Promise<void> {
-  const armed: Json[] = await sandbox.control("faults", undefined, "GET");
-  const left = armed.reduce((sum, { count }) => sum + count, 0);
-  state.counts.gateway = state.armedFaults - left;
+  const remaining: Json[] = await sandbox.control("faults", undefined, "GET");
+  const left = remaining.reduce((sum, { count }) => sum + count, 0);
+  state.counts.gateway = state.injectedFaults - left;
 }
 
 /** From now on, the gateway works. */

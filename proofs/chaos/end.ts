@@ -2,11 +2,11 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Json } from "../../tests/support/gateway/sandbox.ts";
-import { findForgotten } from "./forgotten.ts";
 import type { Difference, FinalPayment, History } from "./history.ts";
 import { type Installation, isAboutPayment } from "./installation.ts";
 import { type Merchant, readPayment, readRefund } from "./merchant.ts";
 import { createReader, type Reader } from "./reader.ts";
+import { findUnstoredNotifications } from "./unstored_notifications.ts";
 
 export interface EndOptions {
   installation: Installation;
@@ -30,12 +30,13 @@ const READERS = 6;
 export async function endRun(options: EndOptions): Promise<Difference[]> {
   const { installation, history, merchant, onProgress } = options;
   const { courier, sandbox, instances, staffKey, deliveries } = installation;
-  courier.behave();
+  courier.stopFaults();
   await sandbox.waitForWebhooks();
   await courier.untilDelivered();
   const reader = createReader(instances.map(({ url }) => url), staffKey);
   const found = await untilIdle(reader, onProgress);
-  found.push(...findForgotten(courier.accepted, await readPayments(reader, onProgress)));
+  const stored = await readPayments(reader, onProgress);
+  found.push(...findUnstoredNotifications(courier.accepted, stored));
   const payments = await reader.list("/payments/");
   found.push(...findUnchecked(payments, Date.now()));
   // The service's own checks are due later: after a charge with an unknown outcome in 15 minutes,

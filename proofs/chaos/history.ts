@@ -35,6 +35,8 @@ export interface Answer {
   status: number;
   /** The `code` of a problem document; null in a success. */
   code: string | null;
+  /** Whether it has a `Retry-After` header. */
+  hasRetryAfter: boolean;
   payment: PaymentState | null;
   refund: RefundState | null;
 }
@@ -42,7 +44,7 @@ export interface Answer {
 /**
  * - `done`: the service said that it is done.
  * - `refused`: the service said that nothing happened.
- * - `unknown`: the merchant gave up before it knew.
+ * - `unknown`: the merchant crashed or stopped before it knew the outcome.
  */
 export type Outcome = "done" | "refused" | "unknown";
 
@@ -56,16 +58,16 @@ export interface Call {
   amount: number | null;
   /** When the first attempt was sent. */
   startedAt: number;
-  /** When the outcome was known; null: the merchant gave up. */
+  /** When the outcome was known; null: the merchant never knew it. */
   endedAt: number | null;
   outcome: Outcome;
-  /** The merchant stopped on purpose before it knew the outcome, as if its process had crashed. */
-  isGivenUp: boolean;
-  /** Of all attempts, in order; also of attempts after the outcome was known. */
+  /** The merchant's process crashed on purpose before it knew the outcome. */
+  hasCrashed: boolean;
+  /** Of all attempts, in order; also of a repetition after the outcome was known. */
   answers: Answer[];
 }
 
-/** What the customer or the bank did at the gateway, which let it happen. */
+/** An action of the customer or the bank that the gateway accepted. */
 export interface Act {
   orderId: string;
   name: "pay" | "deny";
@@ -128,7 +130,7 @@ export interface History {
   deliveries: Delivery[];
 }
 
-/** Something that must not be. */
+/** A rule that the run broke. */
 export interface Difference {
   rule: string;
   /** Null: it concerns no order of the run. */
@@ -136,7 +138,12 @@ export interface Difference {
   text: string;
 }
 
-/** The answer that ended the call; null: there is none. */
-export function lastAnswer({ answers, endedAt }: Call): Answer | null {
+/** The answer that stated the outcome; null: the outcome is unknown. */
+export function finalAnswer({ answers, endedAt }: Call): Answer | null {
   return answers.find(({ at }) => at === endedAt) ?? null;
+}
+
+/** Whether the caller has to repeat the call: there was no response, or it says so. */
+export function asksToRetry({ status, hasRetryAfter }: Answer): boolean {
+  return status === 0 || status === 409 || status === 429 || status >= 500 || hasRetryAfter;
 }

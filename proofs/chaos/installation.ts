@@ -8,7 +8,7 @@ import type { Random } from "../../sandbox/engine/random.ts";
 import { type Json, openSandbox, type TestSandbox } from "../../tests/support/gateway/sandbox.ts";
 import { type Courier, createCourier } from "./courier.ts";
 import type { ChaosDatabase } from "./database.ts";
-import { createServiceFaults, type ServiceFaults } from "./faults.ts";
+import { createServiceFindings, type ServiceFindings } from "./service_findings.ts";
 import type { Delivery } from "./history.ts";
 import { createInstance, type Instance } from "./instance.ts";
 
@@ -20,7 +20,7 @@ export interface Installation extends AsyncDisposable {
   staffKey: string;
   /** The webhooks that arrived. */
   deliveries: Delivery[];
-  serviceFaults: ServiceFaults;
+  serviceFindings: ServiceFindings;
 }
 
 export interface InstallationOptions {
@@ -64,8 +64,8 @@ export async function openChaosInstallation(options: InstallationOptions): Promi
     RATE_LIMIT_PER_SECOND: NO_LIMIT,
     RATE_LIMIT_BURST: NO_LIMIT,
   };
-  const serviceFaults = createServiceFaults();
-  const { onLine, onOwnEnd } = serviceFaults;
+  const serviceFindings = createServiceFindings();
+  const { onLine, onOwnEnd } = serviceFindings;
   const instances: Instance[] = [];
   // One after the other, because the first one creates the tables.
   for (let index = 0; index < options.instances; index++) {
@@ -95,7 +95,7 @@ export async function openChaosInstallation(options: InstallationOptions): Promi
     instances,
     staffKey,
     deliveries,
-    serviceFaults,
+    serviceFindings,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

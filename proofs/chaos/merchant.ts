@@ -6,7 +6,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
 import type { Json } from "../../tests/support/gateway/sandbox.ts";
-import type { Answer, Call, CallName, PaymentState, RefundState } from "./history.ts";
+import {
+  type Answer,
+  asksToRetry,
+  type Call,
+  type CallName,
+  type Outcome,
+  type PaymentState,
+  type RefundState,
+} from "./history.ts";
 
 export interface MerchantOptions {
   /** The URLs of the instances. */
@@ -21,17 +29,17 @@ export interface MerchantOptions {
 
 export interface Merchant {
   /** `body`: undefined for a read. `path` has no instance. */
-  call(request: Request): Promise<Call>;
+  call(request: CallRequest): Promise<Call>;
 }
 
-interface Request {
+interface CallRequest {
   orderId: string;
   name: CallName;
   path: string;
   body?: Json;
   amount?: number;
-  /** The merchant stops repeating after its first attempt, as if its process had crashed. */
-  givesUp?: boolean;
+  /** The merchant stops after its first attempt, as if its process had crashed. */
+  crashes?: boolean;
   /** The merchant sends the request once more after it knows the outcome. */
   repeats?: boolean;
 }
@@ -39,8 +47,8 @@ interface Request {
 /** Longer than the service takes at most: a paused instance answers when it continues. */
 const ATTEMPT_MS = 40_000;
 
-/** The judge reports a call that has no outcome after this time. */
-const GIVE_UP_MS = 240_000;
+/** The merchant stops after this time, and the judge reports a call that then has no outcome. */
+const STOP_AFTER_MS = 240_000;
 
 const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [50, 1_000];
 
@@ -48,7 +56,7 @@ export function createMerchant(options: MerchantOptions): Merchant {
   const { random, onCall, onAcknowledged } = options;
   return {
     async call(request) {
-      const { orderId, name, body, amount = null, givesUp, repeats } = request;
+      const { orderId, name, body, amount = null, crashes, repeats } = request;
       const call: Call = {
         orderId,
         name,
@@ -57,7 +65,7 @@ export function createMerchant(options: MerchantOptions): Merchant {
         startedAt: performance.now(),
         endedAt: null,
         outcome: "unknown",
-        isGivenUp: false,
+        hasCrashed: false,
         answers: [],
       };
       onCall(call);
@@ -72,8 +80,8 @@ export function createMerchant(options: MerchantOptions): Merchant {
         }
         await delay(pauseMs + random.below(pauseMs));
         pauseMs = Math.min(2 * pauseMs, MOST_PAUSE_MS);
-      } while (!givesUp && performance.now() - call.startedAt < GIVE_UP_MS);
-      call.isGivenUp = givesUp === true && call.outcome === "unknown";
+      } while (!crashes && performance.now() - call.startedAt < STOP_AFTER_MS);
+      call.hasCrashed = crashes === true && call.outcome === "unknown";
       if (repeats && call.outcome === "done") {
         call.answers.push((await attempt(options, request, call.key)).answer);
       }
@@ -84,9 +92,9 @@ export function createMerchant(options: MerchantOptions): Merchant {
 
 async function attempt(
   { urls, key: apiKey, random }: MerchantOptions,
-  { path, body }: Request,
+  { path, body }: CallRequest,
   key: string | null,
-): Promise<{ answer: Answer; outcome: Call["outcome"] }> {
+): Promise<{ answer: Answer; outcome: Outcome }> {
   const url = urls[random.below(urls.length)]! + path;
   try {
     const response = await fetch(url, {
@@ -98,33 +106,39 @@ async function attempt(
       body: key ? JSON.stringify(body) : undefined,
       signal: AbortSignal.timeout(ATTEMPT_MS),
     });
-    const { status } = response;
     const json: Json = await response.json();
-    return { answer: readAnswer(status, json), outcome: outcomeOf(status, json, response.headers) };
+    const answer = readAnswer(response, json);
+    return { answer, outcome: outcomeOf(answer, json) };
   } catch {
     // The instance was killed, restarts, or is paused.
-    const answer = { at: performance.now(), status: 0, code: null, payment: null, refund: null };
-    return { answer, outcome: "unknown" };
+    return { answer: noAnswer(), outcome: "unknown" };
   }
 }
 
-/**
- * The outcome that an answer states. 409, 429 and 5xx, and a refusal with `Retry-After`, ask the
- * caller to repeat the call.
- */
-function outcomeOf(status: number, body: Json, headers: Headers): Call["outcome"] {
-  if (status >= 200 && status < 300) return "done";
-  const asksToRetry = status === 409 || status === 429 || status >= 500 ||
-    headers.has("Retry-After");
-  return asksToRetry || body.outcome === "unknown" ? "unknown" : "refused";
+/** The outcome that an answer states. */
+function outcomeOf(answer: Answer, body: Json): Outcome {
+  if (answer.status >= 200 && answer.status < 300) return "done";
+  return asksToRetry(answer) || body.outcome === "unknown" ? "unknown" : "refused";
 }
 
-function readAnswer(status: number, body: Json): Answer {
+function noAnswer(): Answer {
+  return {
+    at: performance.now(),
+    status: 0,
+    code: null,
+    hasRetryAfter: false,
+    payment: null,
+    refund: null,
+  };
+}
+
+function readAnswer({ status, headers }: Response, body: Json): Answer {
   const payment = body.payment ?? body;
   return {
     at: performance.now(),
     status,
     code: body.code ?? null,
+    hasRetryAfter: headers.has("Retry-After"),
     payment: payment.transaction_status && payment.gross_amount ? readPayment(payment) : null,
     refund: body.refund ? readRefund(body.refund) : null,
   };

@@ -1,4 +1,4 @@
-/** The lives of orders: what the merchant and the customer do, chosen at random. */
+/** What the merchant and the customer do with an order, chosen at random. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
@@ -22,10 +22,11 @@ const MINUTE_MS = 60_000;
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-interface Way extends Pick<Order, "method" | "lifeMs"> {
+interface OrderKind extends Pick<Order, "method" | "lifeMs"> {
   charge: Json;
   card?: string;
-  live(shop: Shop, order: Order, charge: Call): Promise<void>;
+  /** What happens after the charge. */
+  continueOrder(shop: Shop, order: Order, charge: Call): Promise<void>;
 }
 
 const GOPAY = {
@@ -34,64 +35,78 @@ const GOPAY = {
   lifeMs: 15 * MINUTE_MS,
 } as const;
 
-/** All ways have the same chance. The sandbox has the same lives of the payments. */
-const WAYS: Way[] = [
-  { ...GOPAY, live: payAndRefund },
-  { ...GOPAY, charge: { payment_type: "qris" }, live: payAndRefund },
+/** All kinds have the same chance. The sandbox expires payments after the same `lifeMs`. */
+const ORDER_KINDS: OrderKind[] = [
+  { ...GOPAY, continueOrder: payAndRefund },
+  { ...GOPAY, charge: { payment_type: "qris" }, continueOrder: payAndRefund },
   {
     method: "paid_later",
     charge: { payment_type: "bank_transfer", bank: "bca" },
     lifeMs: DAY_MS,
-    live: payOrCancel,
+    continueOrder: payOrCancel,
   },
   {
     method: "paid_later",
     charge: { payment_type: "cstore", store: "alfamart" },
     lifeMs: DAY_MS,
-    live: payOrCancel,
+    continueOrder: payOrCancel,
   },
-  { ...GOPAY, live: denyPayment },
-  { method: "paid_at_once", charge: CARD, lifeMs: null, live: readOnly },
-  { method: "held", charge: { ...CARD, authorize: true }, lifeMs: null, live: captureOrCancel },
-  { method: "denied", charge: CARD, card: DENIED_CARD, lifeMs: null, live: readOnly },
+  { ...GOPAY, continueOrder: denyPayment },
+  { method: "paid_at_once", charge: CARD, lifeMs: null, continueOrder: readOnly },
+  {
+    method: "held",
+    charge: { ...CARD, authorize: true },
+    lifeMs: null,
+    continueOrder: captureOrCancel,
+  },
+  { method: "denied", charge: CARD, card: DENIED_CARD, lifeMs: null, continueOrder: readOnly },
 ];
 
-/** In so many of a hundred orders, the merchant's process crashes during the charge or a refund. */
-const CRASHES = 3;
+/** The percentage of writing calls during which the merchant's process crashes. */
+const CRASH_PERCENT = 3;
 
-const REPEATS = 20;
+/** The percentage of writing calls that the merchant repeats although it knows the outcome. */
+const REPEAT_PERCENT = 20;
+
+/** The percentage of customers who pay before the merchant has an answer, which may be lost. */
+const EARLY_PERCENT = 20;
+
+/** The percentage of reads that make the service ask the gateway first. */
+const CHECK_PERCENT = 30;
 
 /** Places one order, and does everything with it. */
 export async function placeOrder(shop: Shop, number: number): Promise<void> {
   const { merchant, sandbox, random } = shop;
-  const way = WAYS[random.below(WAYS.length)]!;
+  const kind = ORDER_KINDS[random.below(ORDER_KINDS.length)]!;
   const order: Order = {
     orderId: `chaos-${number}-${random.hex(8)}`,
-    method: way.method,
-    lifeMs: way.lifeMs,
+    method: kind.method,
+    lifeMs: kind.lifeMs,
     amount: 10_000 + random.below(90_000),
   };
   shop.onOrder(order);
-  const card = way.charge === CARD || way.charge.authorize
-    ? { token_id: await sandbox.token(way.card ?? ACCEPTED_CARD) }
+  const card = kind.charge === CARD || kind.charge.authorize
+    ? { token_id: await sandbox.token(kind.card ?? ACCEPTED_CARD) }
     : {};
   const { orderId, amount } = order;
-  const body = { ...way.charge, ...card, order_id: orderId, gross_amount: amount };
+  const body = { ...kind.charge, ...card, order_id: orderId, gross_amount: amount };
   const charging = merchant.call({
     orderId,
     name: "charge",
     path: "/charge/",
     body,
-    ...habits(random),
+    ...randomBehavior(random),
   });
-  // Some customers pay before the merchant has an answer, which may be lost.
-  const isEarly = way.live === payAndRefund && random.below(100) < 20;
+  const isEarly = kind.continueOrder === payAndRefund && random.below(100) < EARLY_PERCENT;
   const [charge] = await Promise.all([charging, isEarly && payEarly(shop, order, charging)]);
-  if (charge.outcome === "done") await way.live(shop, order, charge);
+  if (charge.outcome === "done") await kind.continueOrder(shop, order, charge);
 }
 
-function habits(random: Random): { givesUp: boolean; repeats: boolean } {
-  return { givesUp: random.below(100) < CRASHES, repeats: random.below(100) < REPEATS };
+function randomBehavior(random: Random): { crashes: boolean; repeats: boolean } {
+  return {
+    crashes: random.below(100) < CRASH_PERCENT,
+    repeats: random.below(100) < REPEAT_PERCENT,
+  };
 }
 
 async function payEarly(shop: Shop, order: Order, charging: Promise<Call>): Promise<void> {
@@ -115,7 +130,7 @@ function idOf({ answers }: Call): string {
 async function read({ merchant, random }: Shop, { orderId }: Order, charge: Call): Promise<void> {
   const path = `/payments/${idOf(charge)}/`;
   // The service learns by a check what no notification has said.
-  await (random.below(100) < 30
+  await (random.below(100) < CHECK_PERCENT
     ? merchant.call({ orderId, name: "check", path: `${path}check_status/` })
     : merchant.call({ orderId, name: "read", path }));
 }
@@ -182,6 +197,6 @@ async function send(
     path: `/payments/${idOf(charge)}/${name}/`,
     body: amount === undefined ? {} : { amount },
     amount,
-    ...habits(random),
+    ...randomBehavior(random),
   });
 }

@@ -1,14 +1,14 @@
 /** What a run has done and found, as text. */
 
 import type { ChaosResult } from "./chaos.ts";
-import { type Disturbances, kills } from "./disturb.ts";
+import { databaseKills, type Disturbances, kills } from "./disturb.ts";
 import type { Installation } from "./installation.ts";
 
 const MAX_SHOWN = 20;
 
 export function reportText(
   { seed, history, differences, disturbances, seconds }: ChaosResult,
-  { courier, serviceFaults }: Pick<Installation, "courier" | "serviceFaults">,
+  { courier, serviceFindings }: Pick<Installation, "courier" | "serviceFindings">,
 ): string {
   const { counts, longestRestart, longestOutage } = disturbances;
   const callsOf = (name: string) => history.calls.filter((call) => call.name === name);
@@ -22,9 +22,9 @@ export function reportText(
     line("Calls, attempts", `${history.calls.length}, ${attempts}`),
     line("Notifications", describeCounts(courier.counts)),
     line("Events, webhooks", `${history.events.length}, ${history.deliveries.length}`),
-    line("Kills", `${kills(disturbances)}: ${describeKills(counts)}`),
+    line("Kills and failovers", `${kills(disturbances)}: ${describeKills(counts)}`),
     line("Pauses, gateway faults", `${counts.paused}, ${counts.gateway}`),
-    line("Starts without database", `${serviceFaults.failedStarts}`),
+    line("Starts without database", `${serviceFindings.failedStarts}`),
     line(
       "Longest recovery",
       `${inSeconds(longestRestart)} from the kill of an instance until it ` +
@@ -41,10 +41,11 @@ export function reportText(
   ].join("\n");
 }
 
-/** Such as `26 of the service; of the database: 3 switchover, 2 kill`. */
-function describeKills({ killed, databases }: Disturbances["counts"]): string {
-  const ofDatabase = [...databases].map(([kind, count]) => `${count} ${kind}`).join(", ");
-  return `${killed} of the service; of the database: ${ofDatabase || "none"}`;
+/** Such as `26 of instances, 5 of the database (3 switchover, 2 kill)`. */
+function describeKills(counts: Disturbances["counts"]): string {
+  const kinds = [...counts.databases].map(([kind, count]) => `${count} ${kind}`).join(", ");
+  const ofDatabase = `${databaseKills(counts)} of the database${kinds && ` (${kinds})`}`;
+  return `${counts.killed} of instances, ${ofDatabase}`;
 }
 
 function describeCounts(counts: Installation["courier"]["counts"]): string {

@@ -16,7 +16,8 @@ const INSTANCES = 3;
 
 const USAGE = `Usage: deno task chaos [--kills N] [--minutes N] [--instances N] [--seed N]
                        [--database single|pair]
-  --kills N       ends after this many kills (default: ${KILLS}; with --minutes: no limit)
+  --kills N       ends after this many kills or failovers, and at least one disturbance of each
+                  kind (default: ${KILLS}; with --minutes: no limit)
   --minutes N     ends after this many minutes (default: no limit)
   --instances N   the number of instances (default: ${INSTANCES})
   --seed N        the seed of all choices (default: 1)
@@ -24,7 +25,7 @@ const USAGE = `Usage: deno task chaos [--kills N] [--minutes N] [--instances N] 
                   pair: two under Patroni, whose primary changes
 
 Runs instances of the service with the sandbox while they and the database are killed, the gateway
-fails, and its notifications are lost, doubled, reordered and forged. Then judges all answers
+fails, and its notifications are lost, duplicated, reordered and forged. Then judges all answers
 together with the gateway's books.
 Exit code 1: something differs, or the run failed; 2: wrong usage, or a program is missing;
 130: Ctrl-C.`;

@@ -6,7 +6,7 @@ import { createCustomer, type Customer } from "./customer.ts";
 import { type Answer, type Finding, judge } from "./judge.ts";
 import { OPERATIONS } from "./document.ts";
 import { Pool } from "./pool.ts";
-import { Report, sortOf } from "./report.ts";
+import { groupKey, Report } from "./report.ts";
 import { createRequest, type FuzzRequest, type RequestSource } from "./requests.ts";
 import { send } from "./send.ts";
 import { type FuzzedService, NO_DATABASE } from "./service.ts";
@@ -33,8 +33,8 @@ const CONNECTIONS = 4;
 
 const SAMPLES = 30;
 
-/** In so many of a hundred cases, the customer acts on a record that a response returned. */
-const ACTS = 35;
+/** In this percentage of cases, the customer acts on a record that a response returned. */
+const ACT_PERCENT = 35;
 
 const GET_PAYMENT: FuzzRequest = {
   number: 0,
@@ -110,7 +110,7 @@ async function sendOne(run: Run, number: number): Promise<void> {
     // The cursors of filtered lists are valid with the same filters only.
     link: request.query.length === 0 ? answer.headers.get("Link") : null,
   });
-  if (request.method === "GET" || !body?.id || !chance(random, ACTS)) return;
+  if (request.method === "GET" || !body?.id || !chance(random, ACT_PERCENT)) return;
   await customer.act(random, body);
   if (body.transaction_id) await learnPayment(run, body.id);
 }
@@ -130,14 +130,14 @@ async function learnPayment({ service, pool }: Run, id: string): Promise<void> {
   pool.learn(GET_PAYMENT.operation, params, JSON.parse(answer.text), { user: null });
 }
 
-/** Only the first finding of a sort is shortened, because that sends many requests. */
+/** Only the first finding of a group is shortened, because that sends many requests. */
 async function add(run: Run, request: FuzzRequest, finding: Finding): Promise<void> {
   const found = run.report.add(request, finding);
   if (found === null) return;
-  const sort = sortOf(request, finding);
+  const key = groupKey(request, finding);
   found.request = await shorten(request, async (shorter) => {
     const findings = await judge(run, shorter, await send(run.service, shorter));
-    return findings.some((each) => sortOf(shorter, each) === sort);
+    return findings.some((each) => groupKey(shorter, each) === key);
   });
 }
 

@@ -40,7 +40,7 @@ export class Report {
   readonly #findings = new Map<string, FoundFinding>();
   readonly #times: Float32Array;
   readonly #memory: MemorySample[] = [];
-  /** The sorts of findings that are only counted. */
+  /** The keys of groups that are only counted. */
   readonly #further = new Set<string>();
   #hasFurtherFailure = false;
   #slow: { ms: number; request: FuzzRequest; status: number }[] = [];
@@ -65,9 +65,9 @@ export class Report {
       .toSorted((a, b) => b.ms - a.ms).slice(0, MAX_SLOW);
   }
 
-  /** Adds a finding. Returns it if it is the first of its sort. */
+  /** Adds a finding. Returns it if it is the first of its group. */
   add(request: FuzzRequest, finding: Finding): FoundFinding | null {
-    const key = sortOf(request, finding);
+    const key = groupKey(request, finding);
     const known = this.#findings.get(key);
     if (known) known.count++;
     if (known) return null;
@@ -126,7 +126,7 @@ export class Report {
   #furtherText(): string[] {
     const { size } = this.#further;
     if (size === 0) return [];
-    return [`${size === MAX_FURTHER ? "at least " : ""}${size} further sorts not shown`, ""];
+    return [`${size === MAX_FURTHER ? "at least " : ""}${size} further groups not shown`, ""];
   }
 
   #statusesOf(id: string): string {
@@ -167,14 +167,14 @@ export class Report {
       const found = this.findings().filter((finding) => finding.kind === kind);
       const count = found.reduce((sum, finding) => sum + finding.count, 0);
       return `${`${kind}:`.padEnd(22)} ${count}${
-        found.length > 0 ? ` of ${found.length} sorts` : ""
+        found.length > 0 ? ` in ${found.length} groups` : ""
       }`;
     });
   }
 }
 
-/** Findings of the same sort have the same cause, as far as their texts show. */
-export function sortOf({ operation }: FuzzRequest, { kind, message }: Finding): string {
+/** Findings with the same key probably have the same cause: their texts differ only in values. */
+export function groupKey({ operation }: FuzzRequest, { kind, message }: Finding): string {
   const [title, detail = ""] = message.split("\n");
   return [operation.id, kind, `${title}${detail}`.replaceAll(VARIABLE, "#")].join(" ");
 }

@@ -15,10 +15,11 @@ const USAGE = `Usage: deno task fuzz [--requests N] [--seed N]
 Starts the service, its sandbox and its database in a temporary folder, sends valid, boundary and
 mutated requests to every operation of the OpenAPI document with every role, and reports what is
 wrong.
-Exit code 1: an error of the service, an answer that the document does not declare, or a fault of
-security or of the records; 2: wrong usage; 130: Ctrl-C.`;
+Exit code 1: an error of the service, an answer that the document does not declare, data or a secret
+that the caller must not see, an operation that its role must not use, or records that contradict
+each other; 2: wrong usage; 130: Ctrl-C.`;
 
-/** So many requests take a moment, also for a terminal that shows the progress. */
+/** After this number of requests, the progress is shown again. */
 const SHOWN_EVERY = 20;
 
 const { requests, seed } = readOptions(USAGE, ["requests", "seed"], (values) => ({

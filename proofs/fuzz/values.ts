@@ -78,7 +78,7 @@ export function pick<T>(random: Random, values: readonly T[]): T {
   return values[random.below(values.length)]!;
 }
 
-/** True in so many of a hundred cases. */
+/** True in this percentage of cases. */
 export function chance(random: Random, percent: number): boolean {
   return random.below(100) < percent;
 }

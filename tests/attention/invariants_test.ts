@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   CHECKED_RESOURCES,
   type CheckedResource,
-  INVARIANTS,
+  VIOLATIONS,
 } from "../../db/reports/invariants.ts";
 import { openCheckouts, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -120,7 +120,7 @@ Deno.test("invariants: each one finds a planted contradiction, and nothing in a 
   for (const resource of CHECKED_RESOURCES) {
     assert.deepEqual(
       Object.keys(CHANGES[resource]).sort(),
-      Object.keys(INVARIANTS[resource]).sort(),
+      Object.keys(VIOLATIONS[resource]).sort(),
     );
     for (const [invariant, change] of Object.entries(CHANGES[resource])) {
       await t.step(`${resource}: ${invariant}`, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSharedUsage } from "../../core/auth/shared_usage.ts";
 import { createStreamSlots } from "../../core/events/stream_slots.ts";
 import { createLog } from "../../core/telemetry/log.ts";
-import { deleteFullLimits, reportUsage } from "../../db/access/shared_rate_limits.ts";
+import { deleteFullBuckets, reportUsage } from "../../db/access/shared_rate_limits.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { createTokenBuckets } from "../../http/middleware/token_bucket.ts";
 import { openApp } from "../support/app.ts";
@@ -63,9 +63,9 @@ Deno.test("shared limits: what several instances accepted too much has to come b
 
   const count = async () =>
     (await database.query((sql) => sql`select from gateway.shared_rate_limits`)).length;
-  await database.query((sql) => deleteFullLimits(sql, LIMIT));
+  await database.query((sql) => deleteFullBuckets(sql, LIMIT));
   assert.equal(await count(), 1);
-  await database.query((sql) => deleteFullLimits(sql, { ...LIMIT, perSecond: 1e9 }));
+  await database.query((sql) => deleteFullBuckets(sql, { ...LIMIT, perSecond: 1e9 }));
   assert.equal(await count(), 0);
 });
 

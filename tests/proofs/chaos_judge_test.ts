@@ -52,7 +52,10 @@ for (
   const [orderId, text] of [
     ["lost", "a charge without an outcome that did not reach the gateway fails after 15 minutes"],
     ["expired", "an unpaid payment expires when its time is over"],
-    ["abandoned and expired", "an unpaid payment expires whose charge was given up"],
+    [
+      "abandoned and expired",
+      "an unpaid payment expires although the merchant crashed during its charge",
+    ],
     ["rest refunded", "a refund without amount and outcome refunds what another refund left"],
     ["taken back", "a captured card is cancelled"],
     ["declined", "a customer declines a payment"],
@@ -178,11 +181,20 @@ Deno.test("chaos judge: accepts a refused capture that was made and cancelled be
   assert.deepEqual(judge(history), []);
 });
 
-for (const status of [0, 409, 429, 503]) {
-  Deno.test(`chaos judge: accepts that the repeat of a done call gets ${status}`, () => {
+for (
+  const [status, hasRetryAfter] of [
+    [0, false],
+    [409, false],
+    [429, false],
+    [503, false],
+    [400, true],
+  ] as const
+) {
+  const name = hasRetryAfter ? `${status} with Retry-After` : status;
+  Deno.test(`chaos judge: accepts that the repeat of a done call gets ${name}`, () => {
     const history = copyOfValid();
     const repeat = history.callOf("paid", "charge").answers[1]!;
-    Object.assign(repeat, { status, code: "unavailable", payment: null });
+    Object.assign(repeat, { status, hasRetryAfter, code: "unavailable", payment: null });
     assert.deepEqual(judge(history), []);
   });
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { AcceptedNotification } from "../../proofs/chaos/courier.ts";
 import { findUnchecked } from "../../proofs/chaos/end.ts";
-import { createServiceFaults } from "../../proofs/chaos/faults.ts";
-import { findForgotten } from "../../proofs/chaos/forgotten.ts";
+import { createServiceFindings } from "../../proofs/chaos/service_findings.ts";
 import type { FinalPayment } from "../../proofs/chaos/history.ts";
+import { findUnstoredNotifications } from "../../proofs/chaos/unstored_notifications.ts";
 import { createLineReader } from "../../proofs/log_lines.ts";
 
 const PAYMENT: FinalPayment = {
@@ -25,13 +25,13 @@ function notification(status: string, refundKeys: string[] = []): AcceptedNotifi
 
 Deno.test("chaos: a payment in the notified state or a later one has stored the notification", () => {
   const notifications = [notification("pending"), notification("settlement")];
-  assert.deepEqual(findForgotten(notifications, [PAYMENT]), []);
+  assert.deepEqual(findUnstoredNotifications(notifications, [PAYMENT]), []);
   const refunded = { ...PAYMENT, status: "refund", refunds: [REFUND] };
   const ofRefund = [...notifications, notification("refund", ["key"])];
-  assert.deepEqual(findForgotten(ofRefund, [refunded]), []);
+  assert.deepEqual(findUnstoredNotifications(ofRefund, [refunded]), []);
 });
 
-const FORGOTTEN: [name: string, AcceptedNotification, FinalPayment][] = [
+const UNSTORED: [name: string, AcceptedNotification, FinalPayment][] = [
   ["a payment", notification("settlement"), { ...PAYMENT, status: "pending" }],
   ["a denial", notification("deny"), { ...PAYMENT, status: "pending" }],
   ["a refund", notification("partial_refund", ["key"]), {
@@ -42,9 +42,9 @@ const FORGOTTEN: [name: string, AcceptedNotification, FinalPayment][] = [
   ["a transaction", notification("pending"), { ...PAYMENT, transactionId: null }],
 ];
 
-for (const [name, accepted, payment] of FORGOTTEN) {
+for (const [name, accepted, payment] of UNSTORED) {
   Deno.test(`chaos: finds ${name} that was notified and is not stored`, () => {
-    const found = findForgotten([accepted], [payment]);
+    const found = findUnstoredNotifications([accepted], [payment]);
     assert.deepEqual(found.map(({ rule, orderId }) => [rule, orderId]), [
       ["a notification that was answered with 200 is stored", "order"],
     ]);
@@ -79,8 +79,8 @@ const NO_DATABASE = {
 };
 
 Deno.test("chaos: expects errors of the database and of the gateway, and only those", () => {
-  const faults = createServiceFaults();
-  const read = createLineReader(faults.onLine);
+  const findings = createServiceFindings();
+  const read = createLineReader(findings.onLine);
   const expected = [
     errorLine("queue_interrupted", NO_DATABASE),
     errorLine("gateway_error", { name: "ServiceError", cause: { name: "GatewayAPIError" } }),
@@ -89,7 +89,7 @@ Deno.test("chaos: expects errors of the database and of the gateway, and only th
     JSON.stringify({ level: "info", event: "request", status: 500 }),
   ];
   for (const line of expected) read(line + "\n");
-  assert.deepEqual(faults.differences(), []);
+  assert.deepEqual(findings.differences(), []);
   const unexpected = [
     errorLine("internal_error", NO_DATABASE),
     errorLine("queue_interrupted", { name: "TypeError" }),
@@ -98,23 +98,23 @@ Deno.test("chaos: expects errors of the database and of the gateway, and only th
   // The output arrives in parts.
   read(unexpected.slice(0, 50));
   read(unexpected.slice(50));
-  assert.deepEqual(faults.differences().map(({ text }) => text.split(":")[0]), [
+  assert.deepEqual(findings.differences().map(({ text }) => text.split(":")[0]), [
     "internal_error, 1 times",
     "queue_interrupted, 2 times",
   ]);
 });
 
 Deno.test("chaos: reports a service that ends by itself, unless the database was down at its start", () => {
-  const faults = createServiceFaults();
+  const findings = createServiceFindings();
   const output = errorLine("start_failed", NO_DATABASE);
-  faults.onOwnEnd({ code: 1, wasReady: false, output });
-  assert.equal(faults.failedStarts, 1);
-  assert.deepEqual(faults.differences(), []);
-  faults.onOwnEnd({ code: 1, wasReady: false, output: "error: Module not found" });
-  faults.onOwnEnd({ code: 139, wasReady: true, output });
-  assert.deepEqual(faults.differences().map(({ text }) => text.split(":")[0]), [
+  findings.onOwnEnd({ code: 1, wasReady: false, output });
+  assert.equal(findings.failedStarts, 1);
+  assert.deepEqual(findings.differences(), []);
+  findings.onOwnEnd({ code: 1, wasReady: false, output: "error: Module not found" });
+  findings.onOwnEnd({ code: 139, wasReady: true, output });
+  assert.deepEqual(findings.differences().map(({ text }) => text.split(":")[0]), [
     "code 1 during its start",
     "code 139 while it served requests",
   ]);
-  assert.equal(faults.failedStarts, 1);
+  assert.equal(findings.failedStarts, 1);
 });

@@ -227,14 +227,14 @@ Deno.test("fuzz report: fails because of an error, and names the operations with
   assert.match(report.text(1), /ERROR OF THE SERVICE {2}getPayment, 2 times/);
 });
 
-Deno.test("fuzz report: says how many sorts of findings it does not show", () => {
+Deno.test("fuzz report: says how many groups of findings it does not show", () => {
   const report = new Report(1, 1);
-  for (let sort = 0; sort < 203; sort++) {
-    const message = `500 ${"x".repeat(sort)}`;
+  for (let group = 0; group < 203; group++) {
+    const message = `500 ${"x".repeat(group)}`;
     report.add(request("getPayment"), { kind: "error of the service", message });
   }
   assert.equal(report.findings().length, 200);
-  assert.match(report.text(1), /^3 further sorts not shown$/m);
+  assert.match(report.text(1), /^3 further groups not shown$/m);
 });
 
 const MEMORY = { resident: 2e6, used: 1e6 };

@@ -2,13 +2,14 @@
 
 import {
   type Answer,
+  asksToRetry,
   type Call,
   CALL_NAMES,
   type CallName,
   type Difference,
+  finalAnswer,
   type FinalPayment,
   type History,
-  lastAnswer,
 } from "../history.ts";
 
 /**
@@ -33,36 +34,36 @@ const REFUSALS: Record<CallName, readonly string[]> = {
 type Rule = (call: Call) => string | null;
 
 const RULES: Record<string, Rule> = {
-  "a call that is not given up has an outcome": ({ outcome, isGivenUp, answers }) => {
-    if (outcome !== "unknown" || isGivenUp) return null;
+  "every call has an outcome, unless the merchant crashed": ({ outcome, hasCrashed, answers }) => {
+    if (outcome !== "unknown" || hasCrashed) return null;
     const last = answers.at(-1);
     return `${answers.length} attempts; the last answer: ${last?.status} ${last?.code}`;
   },
 
   "a refusal has a code that is possible": (call) => {
     if (call.outcome !== "refused") return null;
-    const answer = lastAnswer(call);
+    const answer = finalAnswer(call);
     const isPossible = REFUSALS[call.name].includes(answer?.code ?? "");
     return isPossible ? null : `${answer?.status} ${answer?.code}`;
   },
 
   "the answer to a done call shows what it changed": (call) => {
     if (call.outcome !== "done") return null;
-    const answer = lastAnswer(call);
+    const answer = finalAnswer(call);
     if (!answer?.payment) return "it shows no payment";
     return call.name === "refund" && !answer.refund ? "it shows no refund" : null;
   },
 
   "an acknowledged refund has succeeded": (call) => {
-    const status = lastAnswer(call)?.refund?.status ?? "succeeded";
+    const status = finalAnswer(call)?.refund?.status ?? "succeeded";
     return call.outcome === "done" && status !== "succeeded" ? `it is ${status}` : null;
   },
 
   "the repeat of a done call gets the same answer": (call) => {
-    const answer = lastAnswer(call);
+    const answer = finalAnswer(call);
     if (call.outcome !== "done" || !answer) return null;
     const repeated = call.answers.slice(call.answers.indexOf(answer) + 1);
-    const wrong = repeated.find((each) => !isUnanswered(each) && shown(each) !== shown(answer));
+    const wrong = repeated.find((each) => !asksToRetry(each) && shown(each) !== shown(answer));
     return wrong ? `${shown(wrong)} instead of ${shown(answer)}` : null;
   },
 
@@ -71,11 +72,6 @@ const RULES: Record<string, Rule> = {
     return wrong ? `${wrong.status} ${wrong.code}` : null;
   },
 };
-
-/** The caller has to repeat the call. */
-function isUnanswered({ status }: Answer): boolean {
-  return status === 0 || status === 409 || status === 429 || status >= 500;
-}
 
 function shown({ status, code, payment, refund }: Answer): string {
   return JSON.stringify({ status, code, payment, refund });
@@ -87,13 +83,13 @@ export function checkAnswers(
   calls: Call[],
   [payment]: FinalPayment[],
 ): Difference[] {
-  const isAbout: Rule = ({ answers }) => {
+  const aboutOtherOrder: Rule = ({ answers }) => {
     const wrong = answers.find((answer) =>
       answer.payment && (answer.payment.orderId !== orderId || answer.payment.id !== payment?.id)
     );
     return wrong ? `the answer is about ${wrong.payment!.orderId}, ${wrong.payment!.id}` : null;
   };
-  return Object.entries({ ...RULES, "every answer is about the order": isAbout })
+  return Object.entries({ ...RULES, "every answer is about the order": aboutOtherOrder })
     .flatMap(([rule, check]) => {
       const texts = calls.flatMap((call) => {
         const text = check(call);

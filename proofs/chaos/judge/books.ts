@@ -3,9 +3,9 @@
 import {
   type Call,
   type Difference,
+  finalAnswer,
   type FinalPayment,
   type History,
-  lastAnswer,
   type Order,
   type Transaction,
 } from "../history.ts";
@@ -31,14 +31,14 @@ const RULES: Record<string, Rule> = {
   "an acknowledged charge is stored": ({ calls, payments }) => {
     const answered = chargeOf(calls, "done");
     if (!answered) return null;
-    const id = lastAnswer(answered)?.payment?.id;
+    const id = finalAnswer(answered)?.payment?.id;
     return payments.some((payment) => payment.id === id) ? null : `payment ${id} does not exist`;
   },
 
   "an acknowledged charge has the transaction that its answer names": ({ calls, transactions }) => {
     const answered = chargeOf(calls, "done");
     if (!answered) return null;
-    const id = lastAnswer(answered)?.payment?.transactionId;
+    const id = finalAnswer(answered)?.payment?.transactionId;
     return transactions.some((each) => each.id === id) ? null : `the gateway does not have ${id}`;
   },
 
@@ -106,7 +106,7 @@ const RULES: Record<string, Rule> = {
 
   "an acknowledged refund is in the books once": ({ calls, transactions }) =>
     findText(callsOf(calls, "refund", "done"), (call) => {
-      const refund = lastAnswer(call)?.refund;
+      const refund = finalAnswer(call)?.refund;
       const booked = transactions.flatMap(({ refunds }) => refunds)
         .filter(({ key, amount }) => key === refund?.key && amount === refund.amount);
       return booked.length === 1 ? null : `${refund?.key}: ${booked.length} times`;
@@ -114,14 +114,14 @@ const RULES: Record<string, Rule> = {
 
   "an acknowledged refund has the requested amount": ({ calls }) =>
     findText(callsOf(calls, "refund", "done"), (call) => {
-      const amount = lastAnswer(call)?.refund?.amount;
+      const amount = finalAnswer(call)?.refund?.amount;
       return call.amount === null || call.amount === amount
         ? null
         : `${amount} instead of ${call.amount}`;
     }),
 
   "two calls are not answered with the same refund": ({ calls }) => {
-    const keys = callsOf(calls, "refund", "done").map((call) => lastAnswer(call)?.refund?.key);
+    const keys = callsOf(calls, "refund", "done").map((call) => finalAnswer(call)?.refund?.key);
     return new Set(keys).size === keys.length ? null : keys.join(", ");
   },
 
@@ -164,10 +164,10 @@ export function compareWithBooks(records: OrderRecords): Difference[] {
 }
 
 /** Payments and transactions of orders that the merchant never placed. */
-export function findInvented({ orders, payments, transactions }: History): Difference[] {
+export function findUnrequested({ orders, payments, transactions }: History): Difference[] {
   const known = new Set(orders.map(({ orderId }) => orderId));
   return [...payments, ...transactions].filter(({ orderId }) => !known.has(orderId))
-    .map(({ id, orderId }) => ({ rule: "nothing is invented", orderId, text: id }));
+    .map(({ id, orderId }) => ({ rule: "every record belongs to an order", orderId, text: id }));
 }
 
 function callsOf(calls: Call[], name: Call["name"], outcome: Call["outcome"]): Call[] {

@@ -53,7 +53,7 @@ const NEXT = new Map<string | null, readonly string[]>([
   ["payment_refunded", ["payment_refunded"]],
 ]);
 
-/** A payment with all that is known of its order; an invented payment has no order. */
+/** A payment with all that is known of its order; a payment that was not requested has no order. */
 interface PaymentRecords {
   payment: FinalPayment;
   events: ListedEvent[];
@@ -163,7 +163,7 @@ export function checkEvents(history: History): Difference[] {
         calls: calls.get(payment.orderId) ?? [],
       })
     ),
-    ...findDoubled(events.map(({ id }) => id)).map((id) =>
+    ...findDuplicates(events.map(({ id }) => id)).map((id) =>
       difference("an event is listed once", id)
     ),
     ...events.filter(({ paymentId }) => !known.has(paymentId))
@@ -200,7 +200,6 @@ function difference(rule: string, text: string): Difference {
   return { rule, orderId: null, text };
 }
 
-function findDoubled(ids: string[]): string[] {
-  const seen = new Set<string>();
-  return ids.filter((id) => seen.size === seen.add(id).size);
+function findDuplicates(ids: string[]): string[] {
+  return [...Map.groupBy(ids, (id) => id)].filter(([, all]) => all.length > 1).map(([id]) => id);
 }

@@ -2,7 +2,7 @@
 
 import type { Call, Difference, History } from "../history.ts";
 import { checkAnswers, findCallsNeverDone } from "./answers.ts";
-import { compareWithBooks, findInvented } from "./books.ts";
+import { compareWithBooks, findUnrequested } from "./books.ts";
 import { checkEvents } from "./events.ts";
 import { canBeExplained } from "./order_of_calls.ts";
 
@@ -30,7 +30,7 @@ export function judge(history: History): Difference[] {
     orderId: null,
     text: name,
   }));
-  return [...ofOrders, ...findInvented(history), ...checkEvents(history), ...neverDone];
+  return [...ofOrders, ...findUnrequested(history), ...checkEvents(history), ...neverDone];
 }
 
 function unexplained(orderId: string, calls: Call[]): Difference {

@@ -1,11 +1,11 @@
 /**
  * Whether the answers about one payment can be explained: there must be an order of all changes and
- * observations in which each of them is possible, and in which what ended before something else
- * began comes first. (Such a history is called linearizable.) A change of which the merchant does
- * not know whether it happened may come at any time after its start, or not at all.
+ * observations in which each of them is possible, and a call that ended before another began comes
+ * first. (Such a history is called linearizable.) A change of which the merchant does not know
+ * whether it happened may come at any time after its start, or not at all.
  */
 
-import { type Act, type Call, lastAnswer, type Order, type Transaction } from "../history.ts";
+import { type Act, type Call, finalAnswer, type Order, type Transaction } from "../history.ts";
 import * as model from "./model.ts";
 
 /** A change or an observation that takes place at one moment between its start and its end. */
@@ -16,8 +16,8 @@ interface Step {
   /** Whether it has taken place at the end of the run. */
   isRequired: boolean;
   change: model.Change;
-  /** The steps that must have been taken before: an answer shows the effect of its own call. */
-  after?: Step[];
+  /** The steps that must come before this one: an answer shows the effect of its own call. */
+  prerequisites?: Step[];
 }
 
 /** What happened to one order. */
@@ -29,10 +29,7 @@ export interface OrderHistory {
   refunds: Transaction["refunds"];
 }
 
-/** Steps are bits of a number. */
-const MAX_STEPS = 30;
-
-/** The service gives up a charge that the gateway does not list, this long after it was sent. */
+/** The service marks a charge as failed if the gateway does not list it this long after it. */
 const GRACE_MS = 15 * 60_000;
 
 /** The clocks of the service, of the gateway and of the merchant can differ by this much. */
@@ -40,36 +37,29 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 export function canBeExplained(history: OrderHistory): boolean {
   const { order, calls, acts } = history;
-  const steps = [
+  return hasPossibleOrder([
     ...calls.flatMap((call) => stepsOf(history, call)),
     ...acts.map((act) => stepOfAct(order, act)),
-  ];
-  if (steps.length > MAX_STEPS) {
-    throw new Error(`${order.orderId} has more than ${MAX_STEPS} steps`);
-  }
-  return findOrder(steps);
+  ]);
 }
 
-/** Tries all orders, but each combination of steps and state only once. */
-function findOrder(steps: Step[]): boolean {
+/** Tries all orders, but each combination of remaining steps and state only once. */
+function hasPossibleOrder(steps: Step[]): boolean {
   const tried = new Set<string>();
-  const bitsOf = ({ after = [] }: Step) =>
-    after.reduce((bits, step) => bits | (1 << steps.indexOf(step)), 0);
-  const before = steps.map(bitsOf);
-  const open = [{ taken: 0, state: model.NOT_CHARGED }];
+  const open = [{ left: steps, state: model.NOT_CHARGED }];
   for (let next = open.pop(); next; next = open.pop()) {
-    const { taken, state } = next;
-    const left = steps.flatMap((step, index) => taken & (1 << index) ? [] : [{ step, index }]);
-    const required = left.filter(({ step }) => step.isRequired);
+    const { left, state } = next;
+    const required = left.filter(({ isRequired }) => isRequired);
     if (required.length === 0) return true;
-    const firstEnd = Math.min(...required.map(({ step }) => step.endedAt));
-    for (const { step, index } of left) {
-      const isPossible = step.startedAt <= firstEnd && (before[index]! & ~taken) === 0;
-      const after = isPossible ? step.change(state) : null;
-      if (after === null) continue;
-      const following = { taken: taken | (1 << index), state: after };
-      const key = JSON.stringify(following);
-      if (!tried.has(key)) open.push(following);
+    const firstEnd = Math.min(...required.map(({ endedAt }) => endedAt));
+    for (const step of left) {
+      const { startedAt, prerequisites = [], change } = step;
+      if (startedAt > firstEnd || prerequisites.some((each) => left.includes(each))) continue;
+      const nextState = change(state);
+      if (nextState === null) continue;
+      const nextLeft = left.filter((each) => each !== step);
+      const key = JSON.stringify([nextLeft.map((each) => steps.indexOf(each)), nextState]);
+      if (!tried.has(key)) open.push({ left: nextLeft, state: nextState });
       tried.add(key);
     }
   }
@@ -80,7 +70,7 @@ function findOrder(steps: Step[]): boolean {
 function stepsOf(history: OrderHistory, call: Call): Step[] {
   const { order, calls } = history;
   const { name, outcome } = call;
-  const answer = lastAnswer(call);
+  const answer = finalAnswer(call);
   const isDone = outcome === "done";
   if (outcome === "refused" && name !== "charge") {
     const isState = answer?.code === "invalid_state" || answer?.code === "validation_error";
@@ -96,8 +86,8 @@ function stepsOf(history: OrderHistory, call: Call): Step[] {
     : changesOf(history, call).map((change) => stepOf(call, change, isDone));
   const shown = isDone && answer?.payment;
   if (!shown) return changes;
-  const after = changes.filter(({ isRequired }) => isRequired);
-  return [...changes, { ...stepOf(call, model.show(shown), true), after }];
+  const prerequisites = changes.filter(({ isRequired }) => isRequired);
+  return [...changes, { ...stepOf(call, model.show(shown), true), prerequisites }];
 }
 
 /** Whether it is a capture of which an earlier attempt may have reached the gateway. */
@@ -154,10 +144,10 @@ function changesOf({ order, calls, refunds }: OrderHistory, call: Call): model.C
  * no other call explains in the gateway's books; null: it refunded nothing.
  */
 function refundedBy(call: Call, calls: Call[], refunds: Transaction["refunds"]): number | null {
-  const known = lastAnswer(call)?.refund?.amount ?? call.amount;
+  const known = finalAnswer(call)?.refund?.amount ?? call.amount;
   if (known !== null || call.outcome !== "unknown") return known;
   const others = calls.filter((other) => other !== call && other.name === "refund");
-  const keys = others.map((other) => lastAnswer(other)?.refund?.key);
+  const keys = others.map((other) => finalAnswer(other)?.refund?.key);
   const left = refunds.filter(({ key }) => !keys.includes(key)).map(({ amount }) => amount);
   for (const other of others.filter(({ outcome }) => outcome === "unknown")) {
     const index = left.findIndex((amount) => amount === other.amount);

@@ -61,9 +61,9 @@ export const ANSWER_FAULTS: Fault[] = [
   },
   {
     name: "a call has no outcome although the merchant repeated it",
-    rules: ["a call that is not given up has an outcome"],
+    rules: ["every call has an outcome, unless the merchant crashed"],
     doctor(h) {
-      h.callOf("abandoned", "charge").isGivenUp = false;
+      h.callOf("abandoned", "charge").hasCrashed = false;
     },
   },
   {
@@ -214,7 +214,7 @@ export const ANSWER_FAULTS: Fault[] = [
     },
   },
   {
-    name: "an acknowledged charge is given up",
+    name: "an acknowledged charge is marked as failed",
     rules: [
       "payment and transaction have the same status",
       ORDER,
@@ -227,7 +227,7 @@ export const ANSWER_FAULTS: Fault[] = [
     },
   },
   {
-    name: "a charge is given up too early",
+    name: "a charge without an outcome is marked as failed too early",
     rules: [ORDER],
     doctor(h) {
       const [before, after] = [0, 1].map((index) => h.callOf("lost", "check", index));

@@ -115,7 +115,7 @@ export const BOOK_FAULTS: Fault[] = [
   },
   {
     name: "an order appears that was never placed",
-    rules: ["nothing is invented"],
+    rules: ["every record belongs to an order"],
     doctor(h) {
       h.payments.push({
         ...h.paymentOf("lost"),
@@ -127,7 +127,7 @@ export const BOOK_FAULTS: Fault[] = [
   },
   {
     name: "a transaction appears that was never ordered",
-    rules: ["nothing is invented"],
+    rules: ["every record belongs to an order"],
     doctor(h) {
       h.transactions.push({ ...h.transactionOf("unpaid"), id: "forged", orderId: "forged" });
     },

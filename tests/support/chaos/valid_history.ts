@@ -83,6 +83,7 @@ class OrderWriter {
       at,
       status: outcome === "done" ? 200 : outcome === "refused" ? 400 : 0,
       code,
+      hasRetryAfter: false,
       payment,
       refund,
     };
@@ -94,7 +95,7 @@ class OrderWriter {
       startedAt,
       endedAt: outcome === "unknown" ? null : at,
       outcome,
-      isGivenUp: outcome === "unknown",
+      hasCrashed: outcome === "unknown",
       answers: name === "charge" && outcome === "done"
         ? [answer, { ...structuredClone(answer), at: this.writer.tick() }]
         : [answer],
@@ -103,7 +104,7 @@ class OrderWriter {
     return this;
   }
 
-  /** Long enough for a charge that is given up, and for a payment that expires. */
+  /** Long enough for a lost charge to be marked as failed, and for a payment to expire. */
   wait(): this {
     this.writer.wait(QUARTER_HOUR_MS);
     return this;
@@ -233,7 +234,7 @@ function placeHeld(writer: Writer): void {
     .end();
 }
 
-/** A charge that the merchant gives up, and that never reaches the gateway. */
+/** A charge during which the merchant crashes, and that never reaches the gateway. */
 function placeLostCharge(writer: Writer): void {
   writer.order("lost", "paid_later", "failure", ["payment_failed failure"])
     .call("charge", {}, { outcome: "unknown" })
@@ -253,7 +254,7 @@ function placeExpired(writer: Writer, orderId: string, outcome: Outcome): void {
     .end();
 }
 
-/** A refund without an amount that the merchant gives up. It is made after another refund. */
+/** A refund without an amount during which the merchant crashes; it follows another refund. */
 function placeLostRefund(writer: Writer): void {
   const [part, rest] = [refundOf("part", 20_000), refundOf("rest", 30_000)];
   writer.order("rest refunded", "paid_later", "refund", [
@@ -272,7 +273,7 @@ function placeLostRefund(writer: Writer): void {
     .end([part, rest]);
 }
 
-/** So many orders that are paid at once, and are only read. */
+/** This number of orders that are paid at once, and are only read. */
 export function historyOfReads(orders: number): History {
   const writer = new Writer();
   for (let number = 1; number <= orders; number++) {

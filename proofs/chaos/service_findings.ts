@@ -1,11 +1,11 @@
-/** Which errors and ends of the instances are expected while the database and the gateway fail. */
+/** Finds errors and ends of instances that no failure of the database or the gateway explains. */
 
 import type { Json } from "../../tests/support/gateway/sandbox.ts";
 import { errorEventOf } from "../log_lines.ts";
 import type { Difference } from "./history.ts";
 import type { OwnEnd } from "./instance.ts";
 
-export interface ServiceFaults {
+export interface ServiceFindings {
   onLine(line: string): void;
   onOwnEnd(end: OwnEnd): void;
   /** How often the service could not start because the database was down. */
@@ -13,7 +13,7 @@ export interface ServiceFaults {
   differences(): Difference[];
 }
 
-/** With any cause, these are faults of the service. */
+/** With any cause, these are errors of the service itself. */
 const NEVER_EXPECTED = [
   "internal_error",
   "invariant_violated",
@@ -29,11 +29,11 @@ const DATABASE_ERROR =
 /** The gateway fails, or no request is sent to it because it has just failed. */
 const GATEWAY_ERROR = /^(Gateway(API|RateLimit)Error|gateway_(unreachable|timeout|rate_limited))$/;
 
-export function createServiceFaults(): ServiceFaults {
+export function createServiceFindings(): ServiceFindings {
   /** By event, the errors that are not expected. */
   const unexpected = new Map<string, { count: number; first: string }>();
   const ends: Difference[] = [];
-  const faults: ServiceFaults = {
+  const findings: ServiceFindings = {
     failedStarts: 0,
     onLine(line) {
       const event = errorEventOf(line);
@@ -43,7 +43,7 @@ export function createServiceFaults(): ServiceFaults {
       else unexpected.set(event, { count: 1, first: line });
     },
     onOwnEnd({ code, wasReady, output }) {
-      if (!wasReady && output.split("\n").some(isDatabaseError)) faults.failedStarts++;
+      if (!wasReady && output.split("\n").some(isDatabaseError)) findings.failedStarts++;
       else {
         const when = wasReady ? "while it served requests" : "during its start";
         ends.push(
@@ -58,7 +58,7 @@ export function createServiceFaults(): ServiceFaults {
       ),
     ],
   };
-  return faults;
+  return findings;
 }
 
 function isExpected(event: string, line: string): boolean {

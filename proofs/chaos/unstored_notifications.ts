@@ -12,20 +12,20 @@ const LATER: Record<string, readonly string[]> = {
 };
 
 /** `payments`: as they are before the gateway was asked about them at the end. */
-export function findForgotten(
+export function findUnstoredNotifications(
   accepted: readonly AcceptedNotification[],
   payments: readonly FinalPayment[],
 ): Difference[] {
   const byTransaction = new Map(payments.map((payment) => [payment.transactionId, payment]));
   return accepted.flatMap((notification) => {
-    const text = whatIsForgotten(notification, byTransaction.get(notification.transactionId));
+    const text = findUnstored(notification, byTransaction.get(notification.transactionId));
     if (text === null) return [];
     const rule = "a notification that was answered with 200 is stored";
     return [{ rule, orderId: notification.orderId, text }];
   });
 }
 
-function whatIsForgotten(
+function findUnstored(
   { transactionId, status, refundKeys }: AcceptedNotification,
   payment: FinalPayment | undefined,
 ): string | null {
