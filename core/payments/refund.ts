@@ -382,7 +382,7 @@ async function resolveFailure(
   if (error.outcome === "unknown" || isPostponed) {
     throw await endAsUnknown(service, request, payment, unknownProblem);
   }
-  // The refund key is in use: by an earlier attempt of this refund, or by the same refund before the
+  // An earlier attempt of this refund has used the refund key, or the same refund did before the
   // database was restored.
   const isMade = error instanceof GatewayDuplicateOrderError;
   const isWrongState = error.statusCode === "412";
