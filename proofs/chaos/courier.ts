@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../sandbox/engine/random.ts";
 import type { Hook, Json } from "../../tests/support/gateway/sandbox.ts";
-import { MUTATIONS } from "../../tests/support/simulation/mutations.ts";
+import { type Mutation, MUTATIONS } from "../../tests/support/simulation/mutations.ts";
 
 export interface Courier {
   /** Accepts a notification of the gateway. */
@@ -57,6 +57,16 @@ const OTHER_PAYMENT = {
   transaction_id: "8c0bd2f4-6a3c-4f43-9a55-0d9d5c4a8b11",
 };
 
+/** The ends without a payment. The gateway signs the same code for each of them. */
+const ENDS = ["deny", "cancel", "expire"];
+
+/** The service believes this forgery: docs/decisions/what-a-notification-may-change.md. */
+function exchangesEnds(body: Json, { change }: Mutation): boolean {
+  const forged = change(body, OTHER_PAYMENT);
+  return [body, forged].every(({ transaction_status }) => ENDS.includes(transaction_status)) &&
+    body.transaction_status !== forged.transaction_status;
+}
+
 export function createCourier({ urls, random }: CourierOptions): Courier {
   const running = new Set<Promise<unknown>>();
   let acceptedCount = 0;
@@ -81,7 +91,8 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
       }
       if (happens(FORGED_PERCENT)) {
         counts.forged++;
-        const mutation = MUTATIONS[random.below(MUTATIONS.length)]!;
+        const mutations = MUTATIONS.filter((each) => !exchangesEnds(body, each));
+        const mutation = mutations[random.below(mutations.length)]!;
         const forged = mutation.change(body, OTHER_PAYMENT);
         // Some changes of the unsigned members make it invalid, and some leave it as it was.
         track(deliver(JSON.stringify(forged), mutation.isRefused ? [400, 403, 429] : [200, 400]));

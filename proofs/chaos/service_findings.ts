@@ -17,10 +17,12 @@ export interface ServiceFindings {
 const NEVER_EXPECTED = [
   "internal_error",
   "invariant_violated",
-  "job_failed",
   "uncaught_error",
   "unhandled_rejection",
 ];
+
+/** An instance that was paused finds that its connections did not respond in time. */
+const EXPECTED_OF_PAUSES = ["instance_lock_lost"];
 
 /** The names and codes of errors of the database: it is killed, starts, or changes its primary. */
 const DATABASE_ERROR =
@@ -63,6 +65,7 @@ export function createServiceFindings(): ServiceFindings {
 
 function isExpected(event: string, line: string): boolean {
   if (NEVER_EXPECTED.includes(event)) return false;
+  if (EXPECTED_OF_PAUSES.includes(event)) return true;
   // It says how often the error of an earlier line was repeated, but not which error it was.
   if (/"repeated":\d+}$/.test(line)) return true;
   return isDatabaseError(line) || causesOf(line).some((name) => GATEWAY_ERROR.test(name));
