@@ -14,7 +14,13 @@ import {
   isEarlierCallInProgress,
   type Transaction,
 } from "../gateway/responses.ts";
-import { finishKey, keyLifetimeMs, keyReused, type RequestResult } from "../idempotency/keys.ts";
+import {
+  finishKey,
+  keyLifetimeMs,
+  keyReused,
+  requestInProgress,
+  type RequestResult,
+} from "../idempotency/keys.ts";
 import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -265,6 +271,8 @@ async function resumeRefund(
     }
   }
   const refund = refundIn(payment, refundRequest);
+  // The task has ended it meanwhile. The next retry makes another refund.
+  if (refund.status === "failed") throw requestInProgress(1);
   if (refund.status === "denied") throw refundDenied(payment, refund);
   const body = viewRefunded(payment, refundRequest);
   if (request.key) await finishKey(service, request.key, { body });

@@ -348,6 +348,28 @@ Deno.test("refund: a retry with the same key gets refund_denied if a task found 
   assert.equal(payments.relay.times("POST /v2/:id/refund"), 2);
 });
 
+Deno.test("refund: a retry does not succeed with a refund that a task found refused meanwhile", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { post, relay, sandbox } = payments;
+  // OVO supports full refunds only.
+  const { id } = await payments.paid("ovo");
+  const headers = newKey();
+  const send = () => post(`/payments/${id}/refund/`, { amount: 1_000 }, headers);
+  await sandbox.fault("refund", "reset");
+  assert.equal((await (await send()).json()).outcome, "unknown");
+  const held = relay.holdAnswer("GET /v2/:id/status");
+  const retrying = send();
+  await held.arrived;
+  now += 2 * 60_000;
+  await payments.check(id);
+  assert.equal((await payments.read(id)).refunds[0]!.status, "failed");
+  held.release();
+  await assertProblem(await retrying, 409, "idempotency_in_progress");
+  const problem = await assertProblem(await send(), 400, "gateway_error");
+  assert.equal(problem.outcome, "refused");
+});
+
 Deno.test("charge: a retry with the same key returns the payment that a task found meanwhile", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
