@@ -11,7 +11,7 @@ import { goal, requiredGoal, row } from "./support/figures.ts";
 import { residentMemory } from "./support/memory.ts";
 import { insertPayments, PENDING } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
-import { startProgram } from "./support/program.ts";
+import { startSandbox } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
 const BODIES = 100_000;
@@ -24,10 +24,7 @@ await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("bad_notifications");
 // The service looks up transactions in this sandbox, which responds to unknown ones with 404.
-await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
-  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
-  ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
-]);
+await using sandbox = await startSandbox(folder.path, SERVER_KEY);
 await using service = await startService(`${folder.path}/service.log`, {
   DATABASE_URL: databaseUrl,
   GATEWAY_BASE_URL: sandbox.url.replace(/\/$/, ""),

@@ -10,7 +10,7 @@ import { createDataFolder } from "../tests/support/project.ts";
 import { connect, measureCharges } from "./support/caller.ts";
 import { median, milliseconds, percentile, row } from "./support/figures.ts";
 import { startPostgres } from "./support/postgres.ts";
-import { startProgram } from "./support/program.ts";
+import { startSandbox } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
 const RATE = Number(
@@ -21,10 +21,7 @@ const PHASE_MS = 8_000;
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("flood");
-await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
-  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
-  ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
-]);
+await using sandbox = await startSandbox(folder.path, SERVER_KEY);
 const apiKey = generateApiKey();
 await using service = await startService(`${folder.path}/service.log`, {
   DATABASE_URL: databaseUrl,

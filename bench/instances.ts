@@ -10,7 +10,7 @@ import { connect } from "./support/caller.ts";
 import { perSecond, ratio, row } from "./support/figures.ts";
 import { getRequest, post } from "./support/load.ts";
 import { startPostgres } from "./support/postgres.ts";
-import { type Program, startProgram } from "./support/program.ts";
+import { type Program, startSandbox } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
 const CALLERS = 24;
@@ -30,10 +30,7 @@ await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
 const sandbox = resources.use(
-  await startProgram(`${folder.path}/sandbox.log`, [
-    ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
-    ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
-  ]),
+  await startSandbox(folder.path, SERVER_KEY),
 );
 const apiKey = generateApiKey();
 const settings = {

@@ -12,7 +12,7 @@ import { median, milliseconds, row } from "./support/figures.ts";
 import { post } from "./support/load.ts";
 import { insertPayments, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { type Postgres, startPostgres } from "./support/postgres.ts";
-import { startProgram } from "./support/program.ts";
+import { startSandbox } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
 /** Null: without a pooler, the reference. */
@@ -38,10 +38,7 @@ await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
 const sandbox = resources.use(
-  await startProgram(`${folder.path}/sandbox.log`, [
-    ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
-    ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
-  ]),
+  await startSandbox(folder.path, SERVER_KEY),
 );
 const variants: Variant[] = [];
 for (const mode of MODES) variants.push(await openVariant(server, mode));

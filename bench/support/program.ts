@@ -41,3 +41,11 @@ export async function startProgram(
     },
   };
 }
+
+/** The emulated gateway, with all its data in memory. */
+export function startSandbox(folder: string, serverKey: string): Promise<Program> {
+  return startProgram(`${folder}/sandbox.log`, [
+    ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
+    ...["--port", "0", "--memory", "--server-key", serverKey],
+  ]);
+}
