@@ -196,14 +196,30 @@ export const FULL_ONLY = [
   "tests/commands/embedded_recovery_test.ts",
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
+  // `tests/db/pooler_test.ts` and the files of `POOLED` use poolers without a service.
+  "tests/commands/pooler_test.ts",
   "tests/commands/verify_test.ts",
+  // `tests/console/browser_test.ts` shows changes without a reload.
+  "tests/console/browser_live_test.ts",
+  "tests/console/outage_test.ts",
   "tests/db/asynchronous_failover_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/docs/containers_test.ts",
+  // `tests/docs/restoring_test.ts` restores a dump, too.
+  "tests/docs/production_backup_test.ts",
   "tests/docs/production_keys_test.ts",
   "tests/document/lint_test.ts",
+  // `tests/jobs/instances_test.ts` and `tests/proofs/chaos_test.ts` kill services, too.
+  "tests/events/publisher_crash_test.ts",
+  "tests/invoices/crash_test.ts",
+  "tests/webhooks/crash_test.ts",
+  "tests/simulation/clocks_test.ts",
   "tests/proofs/interrupted_test.ts",
+  // `tests/pay/cards_test.ts` pays on the pages of the sandbox.
+  "tests/sandbox/card_script_test.ts",
   "tests/sandbox/page_test.ts",
+  "tests/sandbox/snap_page_test.ts",
+  "tests/sandbox/snap_script_test.ts",
   "tests/sandbox/task_test.ts",
   // `tests/pay/screens_test.ts` shows the same screens without the service.
   "tests/pay/running_screens_test.ts",

@@ -111,9 +111,9 @@ browserTest("every page is accessible and fits on narrow and wide screens", asyn
   // A page that connects to the events loads itself again; it must stay as it is during the
   // check.
   await page.route(/\/live\//, () => {});
-  const visits = [...pages, ...operations].flatMap((path, index) =>
-    languagesOf(path, index).map((language) => ({ path, language }))
-  );
+  const visits = [...pages, ...operations]
+    .filter((path, index) => !isPartial || path === "reports" || index % 4 < 2)
+    .flatMap((path, index) => languagesOf(path, index).map((language) => ({ path, language })));
   for (const [index, { path, language }] of visits.entries()) {
     await page.setExtraHTTPHeaders({ "Accept-Language": language });
     await page.goto(path === "" || path.includes("?") ? `${url}/${path}` : `${url}/${path}/`);

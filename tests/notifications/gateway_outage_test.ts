@@ -11,6 +11,7 @@ import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { chargeRequest, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { startUntilUp } from "../support/crash/start_until_up.ts";
+import { isPartial, someOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE = 60_000;
@@ -80,7 +81,7 @@ const NO_ANSWER: Record<string, () => Response> = {
   "a 404 of a proxy": () => new Response("<html>", { status: 404 }),
 };
 
-for (const [name, response] of Object.entries(NO_ANSWER)) {
+for (const [name, response] of someOf(Object.entries(NO_ANSWER))) {
   Deno.test(`notification: while the gateway answers with ${name}, is kept for 7 days without using up an attempt, and applied when the gateway recovers`, async () => {
     await using outage = await openOutage(response);
     const { app, settled, notification } = outage;
@@ -171,101 +172,105 @@ Deno.test("notification: if the gateway does not know its transaction, is retrie
   assert.ok(outage.now() - startedAt < HOUR);
 });
 
-Deno.test("service process: if a chargeback notification is given up after days of gateway errors, a check after a crash applies the chargeback", async () => {
-  const databaseUrl = await createDatabase();
-  const serverKey = "Mid-server-outage-tests";
-  await using sandbox = await openSandbox({ seed: undefined, serverKey });
-  await using relay = openRelay();
-  relay.target = sandbox.url;
-  await using app = await openApp({ databaseUrl });
-  const key = await app.createKey();
-  const staff = await app.createKey({ userId: "ops", isStaff: true });
-  const start = () =>
-    startUntilUp({
-      HOST: "127.0.0.1",
-      DATABASE_URL: databaseUrl,
-      GATEWAY_BASE_URL: relay.url,
-      GATEWAY_SERVER_KEY: serverKey,
-    });
-  let service = await start();
-  try {
-    const post = async (path: string, body: Json) => {
-      const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const response = await callService(service.url + path, init);
-      assert.ok(response.ok, await response.clone().text());
-      return await response.json();
-    };
-    const statusOf = async (id: string) =>
-      JSON.parse((await service.get(`/payments/${id}/`, key)).text).transaction_status;
-    const { id, order_id, transaction_id } = await post(
-      "/charge/",
-      await chargeRequest(sandbox, "card"),
-    );
-    await sandbox.control(`transactions/${transaction_id}/settle`);
-    assert.equal((await service.get(`/payments/${id}/check_status/`, key)).status, 200);
-    await sandbox.control(`transactions/${transaction_id}/chargeback`);
-    const body = await findSentNotification({ sandbox } as TestPayments, order_id, "chargeback");
-    relay.intercept = () => Response.json({ status_code: "500" }, { status: 500 });
-    const { notification_id } = await post("/notification/", body);
-
-    /** Makes the notification `days` old and its job due; resolves after the job has run. */
-    const runAtAge = async (days: number) => {
-      await runSql(
-        databaseUrl,
-        `update gateway.notifications set created_at = now() - interval '${days} days'`,
-      );
-      const [before] = await runSql(
-        databaseUrl,
-        `update gateway.jobs set run_at = now(), updated_at = now()
-         where subject_id = '${notification_id}' and status = 'queued' returning updated_at`,
-      );
-      assert.ok(before, "the job is queued");
-      await until("the job has run", async () => {
-        const [job] = await jobsOf(app, notification_id);
-        return job!.status !== "running" && job!.updated_at > before.updated_at;
+Deno.test(
+  "service process: if a chargeback notification is given up after days of gateway errors, a check after a crash applies the chargeback",
+  { ignore: isPartial },
+  async () => {
+    const databaseUrl = await createDatabase();
+    const serverKey = "Mid-server-outage-tests";
+    await using sandbox = await openSandbox({ seed: undefined, serverKey });
+    await using relay = openRelay();
+    relay.target = sandbox.url;
+    await using app = await openApp({ databaseUrl });
+    const key = await app.createKey();
+    const staff = await app.createKey({ userId: "ops", isStaff: true });
+    const start = () =>
+      startUntilUp({
+        HOST: "127.0.0.1",
+        DATABASE_URL: databaseUrl,
+        GATEWAY_BASE_URL: relay.url,
+        GATEWAY_SERVER_KEY: serverKey,
       });
-      const [job] = await jobsOf(app, notification_id);
-      const [notification] = await runSql(
-        databaseUrl,
-        `select status from gateway.notifications where id = '${notification_id}'`,
+    let service = await start();
+    try {
+      const post = async (path: string, body: Json) => {
+        const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+        const init = { method: "POST", headers, body: JSON.stringify(body) };
+        const response = await callService(service.url + path, init);
+        assert.ok(response.ok, await response.clone().text());
+        return await response.json();
+      };
+      const statusOf = async (id: string) =>
+        JSON.parse((await service.get(`/payments/${id}/`, key)).text).transaction_status;
+      const { id, order_id, transaction_id } = await post(
+        "/charge/",
+        await chargeRequest(sandbox, "card"),
       );
-      return { status: notification!.status, job: job! };
-    };
-    await until("the first attempt has failed", async () => {
-      const [job] = await jobsOf(app, notification_id);
-      return job!.status === "queued" && job!.error !== null;
-    });
-    const afterSixDays = await runAtAge(6);
-    assert.deepEqual([afterSixDays.status, afterSixDays.job.status, afterSixDays.job.attempts], [
-      "received",
-      "queued",
-      0,
-    ]);
+      await sandbox.control(`transactions/${transaction_id}/settle`);
+      assert.equal((await service.get(`/payments/${id}/check_status/`, key)).status, 200);
+      await sandbox.control(`transactions/${transaction_id}/chargeback`);
+      const body = await findSentNotification({ sandbox } as TestPayments, order_id, "chargeback");
+      relay.intercept = () => Response.json({ status_code: "500" }, { status: 500 });
+      const { notification_id } = await post("/notification/", body);
 
-    let status = "received";
-    for (let runs = 0; status === "received"; runs++) {
-      assert.ok(runs < 10, "the number of retries after 7 days is limited");
-      ({ status } = await runAtAge(8));
+      /** Makes the notification `days` old and its job due; resolves after the job has run. */
+      const runAtAge = async (days: number) => {
+        await runSql(
+          databaseUrl,
+          `update gateway.notifications set created_at = now() - interval '${days} days'`,
+        );
+        const [before] = await runSql(
+          databaseUrl,
+          `update gateway.jobs set run_at = now(), updated_at = now()
+         where subject_id = '${notification_id}' and status = 'queued' returning updated_at`,
+        );
+        assert.ok(before, "the job is queued");
+        await until("the job has run", async () => {
+          const [job] = await jobsOf(app, notification_id);
+          return job!.status !== "running" && job!.updated_at > before.updated_at;
+        });
+        const [job] = await jobsOf(app, notification_id);
+        const [notification] = await runSql(
+          databaseUrl,
+          `select status from gateway.notifications where id = '${notification_id}'`,
+        );
+        return { status: notification!.status, job: job! };
+      };
+      await until("the first attempt has failed", async () => {
+        const [job] = await jobsOf(app, notification_id);
+        return job!.status === "queued" && job!.error !== null;
+      });
+      const afterSixDays = await runAtAge(6);
+      assert.deepEqual([afterSixDays.status, afterSixDays.job.status, afterSixDays.job.attempts], [
+        "received",
+        "queued",
+        0,
+      ]);
+
+      let status = "received";
+      for (let runs = 0; status === "received"; runs++) {
+        assert.ok(runs < 10, "the number of retries after 7 days is limited");
+        ({ status } = await runAtAge(8));
+      }
+      assert.equal(status, "failed");
+      const { notifications } = JSON.parse((await service.get("/status/", staff)).text);
+      assert.equal(notifications.failed, 1);
+      assert.equal(await statusOf(id), "settlement");
+
+      service.signal("SIGKILL");
+      await service.ended;
+      relay.intercept = (_request, pass) => pass();
+      const duePayments = await runSql(
+        databaseUrl,
+        "update gateway.payments set check_at = now() where check_at is not null returning id",
+      );
+      assert.deepEqual(duePayments.map((payment) => payment.id), [id], "the payment was left due");
+      // At its start the service checks the payments that are due.
+      service = await start();
+      await until("the payment is charged back", async () => await statusOf(id) === "chargeback");
+    } finally {
+      service.signal("SIGKILL");
+      await service.ended;
     }
-    assert.equal(status, "failed");
-    const { notifications } = JSON.parse((await service.get("/status/", staff)).text);
-    assert.equal(notifications.failed, 1);
-    assert.equal(await statusOf(id), "settlement");
-
-    service.signal("SIGKILL");
-    await service.ended;
-    relay.intercept = (_request, pass) => pass();
-    const duePayments = await runSql(
-      databaseUrl,
-      "update gateway.payments set check_at = now() where check_at is not null returning id",
-    );
-    assert.deepEqual(duePayments.map((payment) => payment.id), [id], "the payment was left due");
-    // At its start the service checks the payments that are due.
-    service = await start();
-    await until("the payment is charged back", async () => await statusOf(id) === "chargeback");
-  } finally {
-    service.signal("SIGKILL");
-    await service.ended;
-  }
-});
+  },
+);

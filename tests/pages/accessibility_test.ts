@@ -43,12 +43,15 @@ browserTest(
       );
       assert.deepEqual([name, target], ["skip", "#main"], address);
     }
-    await page.goto(`${root}reference/`);
-    await page.getByText("POST").first().waitFor();
-    await check("reference");
-    // On a phone, the page has a header of its own.
-    await page.setViewportSize({ width: 390, height: 800 });
-    await check("reference at 390 px");
+    // Rendering the reference takes ten seconds of processor time.
+    if (!isPartial) {
+      await page.goto(`${root}reference/`);
+      await page.getByText("POST").first().waitFor();
+      await check("reference");
+      // On a phone, the page has a header of its own.
+      await page.setViewportSize({ width: 390, height: 800 });
+      await check("reference at 390 px");
+    }
     assert.deepEqual(problems, []);
   },
 );

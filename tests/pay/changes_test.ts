@@ -13,7 +13,7 @@ import {
   visitLive,
   waitForScreen,
 } from "../support/pay/service.ts";
-import { someOf } from "../support/share.ts";
+import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const PAIRS = CHARGED_METHODS.filter((id) => METHODS[id].closing !== "wait").flatMap((first) =>
@@ -30,9 +30,12 @@ function clickMethod(page: Page, method: string): Promise<void> {
   return page.locator(`button[value="${method}"]`).click();
 }
 
+/** Without `--full`. The first payment is closed by an expiry or by a cancellation. */
+const SOME_PAIRS = [["bca_va", "gopay"], ["gopay", "qris"], ["qris", "bca_va"]] as const;
+
 payBrowserTest("the method can be changed, in every order of two", async () => {
   await using service = await openPayService();
-  for (const [first, second] of someOf(PAIRS)) {
+  for (const [first, second] of isPartial ? SOME_PAIRS : PAIRS) {
     const name = `${first}, then ${second}`;
     const checkout = await service.create(ORDER);
     const page = await service.visit(checkout);
