@@ -1,6 +1,6 @@
 /** The guides of `docs/` as web pages, with this service's address in their commands. */
 
-import { Marked, type MarkedExtension, type Tokens } from "marked";
+import type { MarkedExtension, Tokens } from "marked";
 import { dirname, join } from "node:path/posix";
 import { escapeHtml } from "./page.ts";
 
@@ -123,6 +123,7 @@ function pathOf(file: string): string {
 }
 
 async function render(file: string, home: string): Promise<Guide> {
+  const { Marked } = await import("marked");
   const { default: markdown } = await GUIDES[file]!();
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? "Guides";
   const html = await new Marked(extension(file, home)).parse(markdown);

@@ -1,6 +1,7 @@
 /** Example payments of the OpenAPI document, as the sandbox returned them. */
 
-import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import { getOpenApiMetadata } from "@asteasolutions/zod-to-openapi";
+import type { z } from "@hono/zod-openapi";
 import { PaymentItemSchema, PaymentSchema, RefundSchema } from "./schema.ts";
 import type { Examples } from "../fields/response.ts";
 
@@ -382,16 +383,9 @@ export const REFUND_RESULTS = {
 
 /** The example of each field; null for a field without one. */
 function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
-  const { openAPIRegistry, getOpenAPI31Document } = new OpenAPIHono();
-  openAPIRegistry.register("Fields", schema);
-  const { components } = getOpenAPI31Document({
-    openapi: "3.1.0",
-    info: { title: "", version: "" },
-  });
-  const { properties } = components!.schemas!.Fields as {
-    properties: Record<string, { example?: unknown }>;
-  };
-  const examples = Object.entries(properties).map(([name, { example }]) => [name, example ?? null]);
+  const examples = Object.entries<z.ZodType>(schema.shape).map((
+    [name, field],
+  ) => [name, getOpenApiMetadata(field).example ?? null]);
   return Object.fromEntries(examples) as z.output<S>;
 }
 

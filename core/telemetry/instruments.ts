@@ -11,10 +11,13 @@ import {
   metrics,
   type ObservableGauge,
 } from "@opentelemetry/api";
-import { type Metric, type MetricValueWithName, Registry } from "prom-client";
+import type { Metric, MetricValueWithName, Registry } from "prom-client";
+// The package's main module takes longer to load: it also has a push gateway, workers
+// and the metrics of Node.
+import OnlyRegistry from "prom-client/lib/registry.js";
 
 const meter = metrics.getMeter("payment-gateway");
-const registry = new Registry();
+const registry: Registry = new OnlyRegistry();
 
 const PREFIX = "payment_gateway.";
 

@@ -63,7 +63,7 @@ export const PaymentListQuery = z.object({
       "Search box: finds payments by any part of their order id, customer email or customer name, " +
       "in upper or lower case; by a complete id, transaction id, customer phone or virtual account " +
       "number; by the amount, such as `275000` or `Rp 275.000`; or by the last four digits of the " +
-      `card. Lists the newest ${MAX_MATCHES.toLocaleString("en")} matches; \`Search-Limit\` says ` +
+      `card. Lists the newest ${MAX_MATCHES} matches; \`Search-Limit\` says ` +
       "that older ones can be missing. Combine it only with `limit`, `cursor` and `user_id`.",
     param: { examples: unsentExample("order-18") },
   }),
