@@ -51,7 +51,7 @@ const PROCESSES = 3 * navigator.hardwareConcurrency;
  * How many files run in one process, one after the other: loading the service takes longer than
  * most quick files.
  */
-const GROUP_SIZES = { quick: 20, slow: 6 };
+const GROUP_SIZES = { quick: 30, slow: 8 };
 
 /** The share of random inputs and kill rounds that a run without `--full` tries. */
 const SHARE = "0.05";

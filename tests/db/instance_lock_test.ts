@@ -236,11 +236,12 @@ Deno.test("instance lock: if a pooler moves the instance to another session, the
   try {
     await otherClient`select 1`;
     pooler.exchangeSessions();
-    await until("the instance has no token", () => lock.token() === null);
+    // On a busy machine, the token can be missing for another reason before.
+    await until("the loss is reported", () => /session mode/.test(String(lock.losses)));
+    assert.equal(lock.token(), null);
   } finally {
     await otherClient.end();
   }
-  assert.match(String(lock.losses), /session mode/);
 });
 
 Deno.test("instance lock: while another session holds the lock, the instance has no token", async () => {
