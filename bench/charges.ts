@@ -20,14 +20,18 @@ import {
 } from "./support/figures.ts";
 import { post } from "./support/load.ts";
 import { startPostgres } from "./support/postgres.ts";
-import { startProgram } from "./support/program.ts";
+import { startSandbox } from "./support/program.ts";
+import { createProgress } from "./support/progress.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
+import { addTableRow } from "./support/table.ts";
+
+const IS_LARGE = Deno.args.includes("--large");
 
 /** Calls that are not measured, so that the JIT compiler optimizes the code first. */
-const WARM_UP_CALLS = 1_000;
-const CALLS = 1_000;
+const WARM_UP_CALLS = IS_LARGE ? 1_000 : 500;
+const CALLS = IS_LARGE ? 1_000 : 500;
 const CALLERS = 32;
-const ROUNDS = 7;
+const ROUNDS = IS_LARGE ? 7 : 4;
 const ROUND_MS = 2_000;
 
 /** Goal for the latency that the service adds to a charge. */
@@ -52,11 +56,7 @@ const ORDER = {
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("charges");
-const sandboxArgs = ["--port", "0", "--memory", "--server-key", SERVER_KEY];
-await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
-  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
-  ...sandboxArgs,
-]);
+await using sandbox = await startSandbox(folder.path, SERVER_KEY);
 const gatewayUrl = sandbox.url.replace(/\/$/, "");
 const apiKey = generateApiKey();
 await using service = await startService(`${folder.path}/service.log`, {
@@ -68,8 +68,10 @@ await using service = await startService(`${folder.path}/service.log`, {
 const client = createGatewayClient({ baseUrl: gatewayUrl, serverKey: SERVER_KEY, clientKey: null });
 let orderCount = 0;
 
+const progress = createProgress("charges", ROUNDS + 2);
 const latencies = await measureLatencies();
-const { rates, processorMs } = await measureRates();
+const { rates, serviceCpu, postgresCpu } = await measureRates();
+progress.clear();
 
 console.log(row("one caller", ["p50", "p99"]));
 for (const [name, times] of Object.entries(latencies)) {
@@ -84,13 +86,21 @@ console.log(`\n${row(`${CALLERS} callers`, ["charges", "ratio", "processor time"
 console.log(row(BARE, [perSecond(rates[BARE]!, "charges")]));
 for (const name of [WITHOUT_KEY, WITH_KEY]) {
   const reached = ratio(rates[name]!, rates[BARE]!);
-  const spent = median(processorMs[name]!);
+  const spent = median(serviceCpu[name]!) / 1000;
   const remarks = [
     goal(`at least ${MIN_RATIO}`, Number(reached) >= MIN_RATIO),
     goal(`at most ${MAX_PROCESSOR_MS} ms`, spent <= MAX_PROCESSOR_MS),
   ];
   const figures = [perSecond(rates[name]!, "charges"), reached, milliseconds(spent)];
   console.log(row(name, figures, remarks.join("; ")));
+  await addTableRow({
+    operation: name === WITHOUT_KEY ? `${name}, ${CALLERS} callers` : `The same ${name}`,
+    perSecond: median(rates[name]!),
+    deno: median(serviceCpu[name]!),
+    postgres: median(postgresCpu[name]!),
+    ratio: reached,
+    reference: "the gateway's client without the service",
+  });
 }
 
 /**
@@ -98,6 +108,7 @@ for (const name of [WITHOUT_KEY, WITH_KEY]) {
  * first, and this must affect all of them equally.
  */
 async function measureLatencies(): Promise<Record<string, number[]>> {
+  progress.begin("one caller");
   const sql = postgres(databaseUrl, { max: 1 });
   await sql`create table public.commits (id bigint generated always as identity)`;
   using charger = await openCharger();
@@ -117,30 +128,34 @@ async function measureLatencies(): Promise<Record<string, number[]>> {
 }
 
 /**
- * The charges per second of each variant with many callers, and the processor time that the service
- * spends on each charge. The first round is a warm-up.
+ * The charges per second of each variant with many callers, and the microseconds of processor time
+ * that each charge costs the service and PostgreSQL. The first round is a warm-up.
  */
 async function measureRates() {
   const chargers = await Promise.all(Array.from({ length: CALLERS }, openCharger));
   const rates: Record<string, number[]> = {};
-  const processorMs: Record<string, number[]> = {};
+  const serviceCpu: Record<string, number[]> = {};
+  const postgresCpu: Record<string, number[]> = {};
+  const postgresPid = await server.findProcess();
   for (let round = 0; round <= ROUNDS; round++) {
+    progress.begin(round === 0 ? "warm-up" : `round ${round} of ${CALLERS} callers`);
     for (const name of [BARE, WITHOUT_KEY, WITH_KEY]) {
-      const processorBefore = await processorTime(service.pid);
+      const before = [await processorTime(service.pid), await processorTime(postgresPid)];
       const begin = performance.now();
       let charges = 0;
       await Promise.all(chargers.map(async ({ variants }) => {
         for (; performance.now() < begin + ROUND_MS; charges++) await variants[name]!();
       }));
       const seconds = (performance.now() - begin) / 1000;
-      const spent = (await processorTime(service.pid) - processorBefore) / 1000;
+      const after = [await processorTime(service.pid), await processorTime(postgresPid)];
       if (round === 0) continue;
       (rates[name] ??= []).push(charges / seconds);
-      (processorMs[name] ??= []).push(spent / charges);
+      (serviceCpu[name] ??= []).push((after[0]! - before[0]!) / charges);
+      (postgresCpu[name] ??= []).push((after[1]! - before[1]!) / charges);
     }
   }
   for (const charger of chargers) charger[Symbol.dispose]();
-  return { rates, processorMs };
+  return { rates, serviceCpu, postgresCpu };
 }
 
 /** Opens a connection, and returns a function for each variant of a charge. */

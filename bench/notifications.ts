@@ -23,6 +23,7 @@ import {
 import { getRequest, postText } from "./support/load.ts";
 import { insertPayments, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
+import { createProgress } from "./support/progress.ts";
 import { startService } from "./support/service.ts";
 import {
   createReference,
@@ -30,20 +31,23 @@ import {
   settleByPgbench,
   settlePacedByPgbench,
 } from "./support/settle_by_pgbench.ts";
+import { addTableRow } from "./support/table.ts";
 import { isWrkInstalled, sendByWrk } from "./support/wrk.ts";
 
 const SMALL_ROWS = 100_000;
 const LARGE_ROWS = 1_000_000;
-const SIZES = [SMALL_ROWS, LARGE_ROWS];
+/** Filling a table with a million rows takes minutes. */
+const IS_LARGE = Deno.args.includes("--large");
+const SIZES = IS_LARGE ? [SMALL_ROWS, LARGE_ROWS] : [SMALL_ROWS];
 
-const ROUNDS = 4;
+const ROUNDS = IS_LARGE ? 4 : 2;
 /** Calls in each round, for the service and for pgbench; divisible by 16 and by 64 connections. */
 const CALLS_PER_ROUND = 3_840;
 /** Calls that are not measured, so that the JIT compiler optimizes the code first. */
 const WARM_UP_CALLS = 3_840;
 const SEQUENTIAL_CALLS = 1_000;
 /** Enough calls that a single pause does not determine the 99th percentile. */
-const PACED_CALLS = 8_000;
+const PACED_CALLS = IS_LARGE ? 8_000 : 4_000;
 
 /** `minRatio` is the goal: the rate of the service divided by the rate of a reference. */
 const LOADS = [{ connections: 16, minRatio: 0.5 }, { connections: 64, minRatio: 0.8 }];
@@ -83,6 +87,7 @@ interface Figures {
   pgbenchAtHalf: number[];
 }
 
+const progress = createProgress("notifications", SIZES.length * (ROUNDS + 2) + 1);
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
@@ -105,14 +110,17 @@ const figuresOf = ({ rows }: Pick<Table, "rows">, connections: number) =>
     }),
   );
 
+progress.begin("warm-up and one caller");
 for (const table of tables) await measureService(table, Math.max(...CONNECTIONS), WARM_UP_CALLS);
 const oneCaller = await measureOneCaller(tables[0]!);
 for (let round = 0; round < ROUNDS; round++) {
   for (const table of tables) {
+    progress.begin(`round ${round + 1} with ${table.rows} payments`);
     for (const connections of CONNECTIONS) await measureInTurns(table, connections, round);
   }
 }
 for (const table of tables) {
+  progress.begin(`latencies with ${table.rows} payments`);
   await vacuum(table);
   for (const { connections, minRatio } of LOADS) {
     const { pgbench, atHalf, pgbenchAtHalf } = figuresOf(table, connections);
@@ -122,6 +130,7 @@ for (const table of tables) {
   }
 }
 for (const table of tables) await check(table);
+progress.clear();
 
 for (const table of tables) {
   console.log(row(`POST /notification/, ${table.rows.toLocaleString("en")} payments`, [
@@ -141,6 +150,15 @@ for (const table of tables) {
       ));
     }
     const times = [serviceCpu, postgresCpu].map(median);
+    await addTableRow({
+      operation: `POST /notification/, ${connections} connections, ` +
+        `${table.rows.toLocaleString("en")} payments`,
+      perSecond: median(service),
+      deno: times[0]!,
+      postgres: times[1]!,
+      ratio: ratio(service, pgbench),
+      reference: "pgbench that writes the same rows",
+    });
     console.log(row(
       `${connections} connections, processor time: Deno, PostgreSQL`,
       times.map((time) => `${Math.round(time)} µs`),
@@ -156,7 +174,7 @@ for (const table of tables) {
     console.log(row(`${label}, p99`, p99s.map(milliseconds), remark));
   }
 }
-for (const connections of CONNECTIONS) {
+for (const connections of IS_LARGE ? CONNECTIONS : []) {
   const sizes = [
     figuresOf({ rows: SMALL_ROWS }, connections),
     figuresOf({ rows: LARGE_ROWS }, connections),
@@ -351,6 +369,7 @@ async function countResults({ databaseUrl, rows }: Table) {
 
 /** Starts a service on a table with this many payments. */
 async function openTable(rows: number): Promise<Table> {
+  progress.begin(`filling a table with ${rows} payments`);
   const databaseUrl = await server.createDatabase(`notifications_${rows}`);
   const service = resources.use(
     await startService(`${folder.path}/${rows}.log`, {

@@ -14,6 +14,7 @@ import { insertPayments, PENDING } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { type Program, startProgram } from "./support/program.ts";
 import { startService } from "./support/service.ts";
+import { addTableRow } from "./support/table.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 16, seconds: 1 };
@@ -56,6 +57,14 @@ for (const [name, path] of Object.entries(paths)) {
   const bare = await startBare(path);
   const measured = await measure(path, bare);
   const reached = ratio(measured.service, measured.bare);
+  await addTableRow({
+    operation: name,
+    perSecond: median(measured.service),
+    deno: median(measured.serviceCpu),
+    postgres: median(measured.postgresCpu),
+    ratio: reached,
+    reference: "a bare route that sends the same bytes",
+  });
   console.log(row(name, ["service", "bare Hono route", "ratio"]));
   console.log(row(
     `${LOAD.connections} connections`,
