@@ -14,10 +14,29 @@ const TABLE = "gateway.payment_search_keys";
 /** The role may not create the extension or the index, or the server does not have it. */
 const REFUSALS = ["42501", "0A000", "58P01"];
 
+/** Short, because while a statement waits for the lock of the index, charges wait for it. */
+const INDEX_LOCK_TIMEOUT = "200ms";
+const LOCK_TIMEOUT = "55P03";
+
+/**
+ * New entries are collected in a list of 256 kB, and the charge that fills it writes all of them to
+ * the index. To write the entries of each charge at once would cost every charge a third of its
+ * processor time in PostgreSQL. See docs/decisions/payment-filters.md.
+ */
+const STORAGE = { fastupdate: "on", gin_pending_list_limit: "256" };
+
 /** Only reads. */
 export async function needsTrigramIndex(sql: Sql): Promise<boolean> {
   const [table] = await sql`select to_regclass(${TABLE}) as name`;
-  return table?.name !== null && !await hasTrigramIndex(sql);
+  return table?.name !== null && (!await hasTrigramIndex(sql) || !await hasStorage(sql));
+}
+
+async function hasStorage(sql: Sql): Promise<boolean> {
+  const options = Object.entries(STORAGE).map(([name, value]) => `${name}=${value}`);
+  const [index] = await sql`
+    select coalesce(reloptions, '{}') @> ${sql.array(options)}::text[] as has_storage
+    from pg_class where oid = to_regclass(${`gateway.${TRIGRAM_INDEX}`})`;
+  return index?.has_storage === true;
 }
 
 /** Builds the index without blocking writes. Does nothing if the server refuses it. */
@@ -32,12 +51,27 @@ export async function buildTrigramIndex(connection: Sql): Promise<void> {
       name: TRIGRAM_INDEX,
       table: TABLE,
       isUnique: false,
-      // With `fastupdate`, entries are collected, and one charge of several hundred would have to
-      // write them all to the index.
       definition: `using gin (lower(value) ${extension.schema}.gin_trgm_ops)
-        with (fastupdate = off) where ${TEXT_KINDS}`,
+        with (${storageSql()}) where ${TEXT_KINDS}`,
     });
+    if (!await hasStorage(connection)) await changeStorage(connection);
   } catch (error) {
     if (!REFUSALS.includes(codeOf(error))) throw error;
   }
+}
+
+/** Of an index that an earlier version has built. If it is in use now, the next start tries again. */
+async function changeStorage(connection: Sql): Promise<void> {
+  await connection`select set_config('lock_timeout', ${INDEX_LOCK_TIMEOUT}, false)`;
+  try {
+    await connection.unsafe(`alter index gateway.${TRIGRAM_INDEX} set (${storageSql()})`);
+  } catch (error) {
+    if (codeOf(error) !== LOCK_TIMEOUT) throw error;
+  } finally {
+    await connection`reset lock_timeout`;
+  }
+}
+
+function storageSql(): string {
+  return Object.entries(STORAGE).map(([name, value]) => `${name} = ${value}`).join(", ");
 }

@@ -6,6 +6,7 @@ import {
   type InstanceLockOptions,
   openInstanceLock,
 } from "../../db/connection/instance_lock.ts";
+import { DatabaseUnavailable } from "../../db/connection/errors.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import {
@@ -198,6 +199,8 @@ Deno.test("instance lock: the server frees the lock of a machine that it can no 
   gates.statements.hold();
   await until("the instance has no token", () => lock.token() === null);
   await until("the lock is free", () => isFree(url, token));
+  await until("the loss is reported", () => lock.losses.length > 0);
+  assert.ok(lock.losses[0] instanceof DatabaseUnavailable, String(lock.losses[0]));
   gates.statements.drop();
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import postgres from "postgres";
 import { generateApiKey } from "../../core/secrets/api_key.ts";
 import { openDatabase, type Sql } from "../../db/connection/database.ts";
 import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
@@ -131,7 +132,35 @@ Deno.test("search by parts: names of earlier payments get their keys, and the in
     assert.equal(await database.query(hasTrigramIndex), false);
     assert.deepEqual(await migrate(url, migrations), []);
     assert.equal(await database.query(hasTrigramIndex), true);
+    assert.equal(await storageOf(url), "fastupdate=on,gin_pending_list_limit=256");
   } finally {
     await database.close();
   }
 });
+
+Deno.test("trigram index: one without a list for new entries gets it at a start, but not while it is in use", async () => {
+  const url = await createDatabase({ isNew: true });
+  const migrations = await loadMigrations();
+  await runSql(url, "alter index gateway.payment_search_keys_by_trigram set (fastupdate = off)");
+  const search = postgres(url, { max: 1, prepare: false });
+  try {
+    await search.begin(async (sql) => {
+      await sql`select from gateway.payment_search_keys where lower(value) like '%order%'`;
+      await migrate(url, migrations);
+      assert.match(await storageOf(url), /fastupdate=off/, "the search goes on");
+    });
+    await migrate(url, migrations);
+    assert.match(await storageOf(url), /fastupdate=on/);
+  } finally {
+    await search.end();
+  }
+});
+
+async function storageOf(url: string): Promise<string> {
+  const [index] = await runSql(
+    url,
+    `select array_to_string(reloptions, ',') as options from pg_class
+     where oid = 'gateway.payment_search_keys_by_trigram'::regclass`,
+  );
+  return index!.options;
+}
