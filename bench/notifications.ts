@@ -47,7 +47,7 @@ const CALLS_PER_ROUND = 3_840;
 const WARM_UP_CALLS = 3_840;
 const SEQUENTIAL_CALLS = 1_000;
 /** Enough calls that a single pause does not determine the 99th percentile. */
-const PACED_CALLS = IS_LARGE ? 8_000 : 4_000;
+const PACED_CALLS = IS_LARGE ? 8_000 : 3_840;
 
 /** `minRatio` is the goal: the rate of the service divided by the rate of a reference. */
 const LOADS = [{ connections: 16, minRatio: 0.5 }, { connections: 64, minRatio: 0.8 }];

@@ -19,7 +19,7 @@ export async function startProgram(
   env: Record<string, string> = {},
 ): Promise<Program> {
   const process = new Deno.Command("bash", {
-    args: ["-c", 'exec "$@" >"$0"', log, Deno.execPath(), ...args],
+    args: ["-c", 'exec "$@" >"$0" 2>&1', log, Deno.execPath(), ...args],
     env: environment(env),
     clearEnv: true,
   }).spawn();
