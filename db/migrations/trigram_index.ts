@@ -60,7 +60,7 @@ export async function buildTrigramIndex(connection: Sql): Promise<void> {
   }
 }
 
-/** Of an index that an earlier version has built. If it is in use now, the next start tries again. */
+/** For an index of an earlier version. If it is in use now, the next start tries again. */
 async function changeStorage(connection: Sql): Promise<void> {
   await connection`select set_config('lock_timeout', ${INDEX_LOCK_TIMEOUT}, false)`;
   try {
