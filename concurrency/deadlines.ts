@@ -69,12 +69,12 @@ export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise
 export async function withTimeLimit<T>(
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,
-  describe: (message: string) => Error = (message) => new Error(message),
+  toError: (message: string) => Error = (message) => new Error(message),
 ): Promise<T> {
   const limit = new AbortController();
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const error = describe(`Timed out after ${limitMs / 1000} s`);
+    const error = toError(`Timed out after ${limitMs / 1000} s`);
     limit.abort(error);
     reject(error);
   }, limitMs);

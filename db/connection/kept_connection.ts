@@ -100,10 +100,10 @@ async function openOnce(
     connection: { application_name: name },
   };
   const sql = postgres(primary.url, driverOptions);
-  const describe = (message: string) =>
+  const toError = (message: string) =>
     new DatabaseUnavailable(`No response over the connection "${name}": ${message}`);
   const run = <T>(statement: Promise<T>) =>
-    unlessAborted(withTimeLimit(responseTimeoutMs, () => statement, describe), lost.signal);
+    unlessAborted(withTimeLimit(responseTimeoutMs, () => statement, toError), lost.signal);
   try {
     await run(makeSettings(sql, settings));
     isOpen = true;
