@@ -11,7 +11,7 @@
 
 import { join } from "node:path";
 import { createDataFolder } from "../tests/support/project.ts";
-import { writeFigures } from "./support/figures_guide.ts";
+import { HEADING, writeFigures } from "./support/figures_guide.ts";
 import { watchOtherPrograms } from "./support/other_programs.ts";
 import { formatTable, readTable, tableOption } from "./support/table.ts";
 
@@ -74,6 +74,7 @@ for (const name of names.length > 0 ? names : BENCHMARKS) {
 const rows = await readTable(tablePath);
 if (rows.length > 0) {
   const report = `${formatTable(rows)}\n${await describeOthers()}\n`;
-  console.log(`\n## Processor time of each operation\n\n${report}`);
-  if (Deno.args.includes(WRITE)) await writeFigures(report);
+  console.log(`\n${HEADING}\n\n${report}`);
+  // After a failure the table is not complete.
+  if (Deno.args.includes(WRITE) && !Deno.exitCode) await writeFigures(report);
 }

@@ -2,7 +2,7 @@
 
 const GUIDE = new URL("../../docs/figures.md", import.meta.url);
 
-const HEADING = "## Processor time of each operation";
+export const HEADING = "## Processor time of each operation";
 
 /** Replaces the section, which is the last one. */
 export async function writeFigures(report: string): Promise<void> {

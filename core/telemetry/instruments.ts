@@ -12,8 +12,8 @@ import {
   type ObservableGauge,
 } from "@opentelemetry/api";
 import type { Metric, MetricValueWithName, Registry } from "prom-client";
-// The package's main module takes longer to load: it also has a push gateway, workers
-// and the metrics of Node.
+// The package's main module takes longer to load: it also has a push gateway, workers and the
+// metrics of Node.
 import OnlyRegistry from "prom-client/lib/registry.js";
 
 const meter = metrics.getMeter("payment-gateway");
