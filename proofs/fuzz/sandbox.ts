@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { environment } from "../../tests/support/service.ts";
 import { PROJECT } from "../../tests/support/project.ts";
 import { until } from "../../tests/support/until.ts";
-import { INSPECT } from "./memory.ts";
+import { WITH_MEMORY_SERVER } from "./memory.ts";
 import { SERVER_KEY } from "./requests.ts";
 
 export interface SandboxProcess extends AsyncDisposable {
@@ -28,7 +28,8 @@ export async function startSandboxProcess(
   const options = ["--port", "0", "--server-key", SERVER_KEY, "--notify", notify];
   const process = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--no-prompt", INSPECT, "--ignore-env", "--ignore-read", ...permissions],
+      ...["run", "--no-prompt", ...WITH_MEMORY_SERVER],
+      ...["--ignore-env", "--ignore-read", ...permissions],
       ...["sandbox/main.ts", "--data", join(folder, "sandbox.sqlite"), ...options],
     ],
     env: environment({}),
@@ -47,7 +48,7 @@ export async function startSandboxProcess(
   const read = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) {
       if (findUrl() === undefined) output += text;
-      else text.split("\n").filter((line) => line && !/^Debugger /.test(line)).forEach(onError);
+      else text.split("\n").filter(Boolean).forEach(onError);
     }
   };
   const ended = Promise.all([process.status, read(process.stdout), read(process.stderr)]);

@@ -18,7 +18,7 @@ import {
 import { until } from "../../tests/support/until.ts";
 import { findAllContradictions } from "../contradictions.ts";
 import { createLineReader, errorEventOf } from "../log_lines.ts";
-import { INSPECT, openMemoryReader } from "./memory.ts";
+import { readMemory, WITH_MEMORY_SERVER } from "./memory.ts";
 import type { MemorySample } from "./report.ts";
 import { type Role, SERVER_KEY } from "./requests.ts";
 import { startSandboxProcess } from "./sandbox.ts";
@@ -85,14 +85,10 @@ export async function startFuzzedService(): Promise<FuzzedService> {
   const service = started.use(
     await startService({
       settings,
-      command: [deno!, run!, INSPECT, ...args],
+      command: [deno!, run!, ...WITH_MEMORY_SERVER, ...args],
       onLog: createLogReader(loggedErrors),
     }),
   );
-  const memory = {
-    service: started.use(await openMemoryReader(service.output)),
-    sandbox: started.use(await openMemoryReader(sandbox.output)),
-  };
   const receiver = started.use(
     Deno.serve(
       { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -113,8 +109,8 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     userOf: (role) => USERS[role] ?? null,
     loggedErrors,
     readMemory: async () => ({
-      service: await memory.service.read(),
-      sandbox: await memory.sandbox.read(),
+      service: await readMemory(service.output),
+      sandbox: await readMemory(sandbox.output),
     }),
     async findContradictions() {
       const url = await findServer((await readLayout(folder.path))!);
