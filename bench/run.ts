@@ -43,12 +43,26 @@ const BENCHMARKS = [
 
 const WRITE = "--write";
 
+const USAGE = `Usage: deno task bench [NAME…] [--large] [--write]
+
+Runs all benchmarks, or only the named ones, and shows the processor time of their operations.
+
+  --large  more rounds, and tables with a million payments
+  --write  writes the table into docs/figures.md
+
+Benchmarks: ${BENCHMARKS.join(", ")}`;
+
+if (Deno.args.includes("--help")) {
+  console.log(USAGE);
+  Deno.exit();
+}
+
 const args = Deno.args.filter((each) => each !== WRITE);
 const options = args.filter((each) => each.startsWith("--"));
 const names = args.filter((each) => !each.startsWith("--"));
 const unknown = names.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
-  console.error(`Unknown benchmark: ${unknown.join(", ")}. Use: ${BENCHMARKS.join(", ")}.`);
+  console.error(`Unknown benchmark: ${unknown.join(", ")}\n\n${USAGE}`);
   Deno.exit(1);
 }
 
