@@ -35,7 +35,7 @@ export const SECONDS: Record<string, number> = {
   "tests/db/asynchronous_failover_test.ts": 45,
   "tests/payments/edges_test.ts": 44,
   "tests/records/races_test.ts": 44,
-  "tests/document/reference_test.ts": 44,
+  "tests/document/reference_browser_test.ts": 40,
   "tests/docs/deploy_test.ts": 43,
   "tests/db/database_unavailable_test.ts": 42,
   "tests/pay/methods_test.ts": 42,
@@ -63,7 +63,7 @@ export const SECONDS: Record<string, number> = {
   "tests/db/database_lost_test.ts": 32,
   "tests/payments/adoption_test.ts": 32,
   "tests/docs/production_backup_test.ts": 32,
-  "tests/docs/production_test.ts": 32,
+  "tests/docs/installed_test.ts": 32,
   "tests/idempotency/takeover_test.ts": 32,
   "tests/sandbox/snap_script_test.ts": 32,
   "tests/idempotency/lost_keys_test.ts": 31,
@@ -222,6 +222,7 @@ export function secondsOf(path: string): number {
 export const FULL_ONLY = [
   // `tests/db/embedded_server_test.ts` restarts the server without the service.
   "tests/commands/embedded_recovery_test.ts",
+  "tests/commands/demo_test.ts",
   "tests/commands/npx_test.ts",
   "tests/commands/operating_system_users_test.ts",
   // `tests/db/pooler_test.ts` and the files of `POOLED` use poolers without a service.
@@ -233,10 +234,13 @@ export const FULL_ONLY = [
   "tests/db/asynchronous_failover_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/docs/containers_test.ts",
+  "tests/docs/installed_test.ts",
   // `tests/docs/restoring_test.ts` restores a dump, too.
   "tests/docs/production_backup_test.ts",
   "tests/docs/production_keys_test.ts",
   "tests/document/lint_test.ts",
+  // A browser needs ten seconds of processor time to show the reference.
+  "tests/document/reference_browser_test.ts",
   // `tests/jobs/instances_test.ts` and `tests/proofs/chaos_test.ts` kill services, too.
   "tests/events/publisher_crash_test.ts",
   "tests/invoices/crash_test.ts",
@@ -247,6 +251,7 @@ export const FULL_ONLY = [
   "tests/pay/card_failures_test.ts",
   // `tests/pay/cards_test.ts` pays on the pages of the sandbox.
   "tests/sandbox/card_script_test.ts",
+  "tests/sandbox/lists_test.ts",
   "tests/sandbox/page_test.ts",
   "tests/sandbox/snap_page_test.ts",
   "tests/sandbox/snap_script_test.ts",
