@@ -8,7 +8,8 @@ import type { Random } from "../../sandbox/engine/random.ts";
 import type { Hook, Json } from "../../tests/support/gateway/sandbox.ts";
 import { type Mutation, MUTATIONS } from "../../tests/support/simulation/mutations.ts";
 
-export interface Courier {
+/** When it is disposed, it gives up what the service has not answered, and accepts nothing more. */
+export interface Courier extends AsyncDisposable {
   /** Accepts a notification of the gateway. */
   accept(hook: Hook): void;
   /** From now on loses, duplicates, delays and forges nothing. */
@@ -73,11 +74,13 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
   /** By transaction, the number of the newest notification that was delivered. */
   const newestDelivered = new Map<string, number>();
   let hasFaults = true;
+  let isClosed = false;
   const courier: Courier = {
     counts: { delivered: 0, lost: 0, duplicated: 0, reordered: 0, forged: 0 },
     accepted: [],
     wrongAnswers: [],
     accept({ body }) {
+      if (isClosed) return;
       const { counts } = courier;
       const number = ++acceptedCount;
       if (happens(LOST_PERCENT)) {
@@ -99,11 +102,17 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
       }
     },
     stopFaults: () => void (hasFaults = false),
-    async untilDelivered() {
-      while (running.size > 0) await Promise.all(running);
+    untilDelivered,
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await untilDelivered();
     },
   };
   return courier;
+
+  async function untilDelivered(): Promise<void> {
+    while (running.size > 0) await Promise.all(running);
+  }
 
   function happens(percent: number): boolean {
     return hasFaults && random.below(100) < percent;
@@ -134,6 +143,7 @@ export function createCourier({ urls, random }: CourierOptions): Courier {
         if (!expected.includes(status)) courier.wrongAnswers.push(`${status} for ${body}`);
         return status;
       }
+      if (isClosed) return status;
       await delay(RETRY_MS);
     }
   }

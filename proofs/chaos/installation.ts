@@ -80,7 +80,10 @@ export async function openChaosInstallation(options: InstallationOptions): Promi
   const deliveries: Delivery[] = [];
   const receiver = resources.use(receiveWebhooks(deliveries));
   await registerEndpoint(instances[0]!.url, staffKey, receiver.url);
-  const courier = createCourier({ urls: instances.map(({ url }) => url), random });
+  // The gateway can notify until it is disposed, after everything else has ended.
+  const courier = resources.use(
+    createCourier({ urls: instances.map(({ url }) => url), random }),
+  );
   sandbox.receiver.answer = (hook) => {
     courier.accept(hook);
     // A long run sends many.
