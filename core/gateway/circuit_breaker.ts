@@ -46,7 +46,10 @@ export function worstState({ read, write }: CircuitBreakers): BreakerState {
 
 export interface BreakerOptions {
   clock?: Clock;
-  /** How many consecutive calls without a response open the breaker. */
+  /**
+   * How many consecutive calls without a response open the breaker. A call does not count if the
+   * gateway has answered one that started later.
+   */
   threshold?: number;
   /** How long the breaker stays open. */
   openMs?: number;
@@ -61,6 +64,10 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
    * Counts the changes of state: if a call started before the last change, its result is ignored.
    */
   let generation = 0;
+  /** Numbers the calls in the order in which they start. */
+  let started = 0;
+  /** The highest number of a call that the gateway has answered. */
+  let newestAnswered = 0;
 
   function state(): BreakerState {
     if (openedAt === null) return "closed";
@@ -85,6 +92,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
       if (current === "open") return null;
       const isProbe = isProbing = current === "half_open";
       const startedIn = generation;
+      const number = ++started;
       let isReported = false;
       const unlessOutdated = (act: () => void) => () => {
         if (startedIn === generation && !isReported) act();
@@ -92,8 +100,14 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
       };
       const abandoned = unlessOutdated(() => isProbing = false);
       return {
-        responded: unlessOutdated(() => isProbe ? setOpenedAt(null) : failures = 0),
+        responded: unlessOutdated(() => {
+          newestAnswered = Math.max(newestAnswered, number);
+          failures = 0;
+          if (isProbe) setOpenedAt(null);
+        }),
         failed: unlessOutdated(() => {
+          // A call that started later was answered, so the gateway responds.
+          if (number < newestAnswered) return;
           if (isProbe || ++failures >= threshold) setOpenedAt(clock());
         }),
         abandoned,

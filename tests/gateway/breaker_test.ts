@@ -48,6 +48,15 @@ Deno.test("breaker: opens after five consecutive calls without a response, and n
   assert.equal(breaker.admit(), null);
 });
 
+Deno.test("breaker: stays closed if calls that started later were answered", () => {
+  const { breaker } = createTestBreaker();
+  const slowCalls = Array.from({ length: 5 }, () => breaker.admit()!);
+  breaker.admit()!.responded();
+  for (const call of slowCalls) call.failed();
+  assert.equal(breaker.state(), "closed");
+  openBreaker(breaker);
+});
+
 Deno.test("breaker: admits one probe after ten seconds and closes on its response", () => {
   const { breaker, advance } = createTestBreaker();
   openBreaker(breaker);
