@@ -20,6 +20,7 @@ const BENCHMARKS = [
   "bodies",
   "sandbox",
   "charges",
+  "slow_gateway",
   "payment_lists",
   "search",
   "console",
