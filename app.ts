@@ -2,7 +2,6 @@
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
-import { createConsole } from "./console/console.tsx";
 import type { AuditRecorder } from "./core/audit/recorder.ts";
 import { createAuthenticator } from "./core/auth/authenticator.ts";
 import type { Config } from "./core/config/config.ts";
@@ -15,7 +14,6 @@ import type { Load } from "./core/status/load.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
-import { createPayPages } from "./pay/pay.ts";
 import { createReference } from "./openapi/reference.ts";
 import type { Demo } from "./pages/demo.ts";
 import { createWelcomePages } from "./pages/welcome.ts";
@@ -120,19 +118,22 @@ export function createApp(options: AppOptions): App {
     metricsReader: acceptMetricsToken(service.config.metricsToken, requireCaller),
   };
 
-  const app = new Hono<AppEnv>({ getPath: pathWithSlash });
+  const app = createHono();
   for (const router of [...publicRoutes, reference, welcome]) mount(app, basePath, router, null);
   for (const { router, guard } of resources) {
     const requestChecks = createRequestChecks(router);
     mount(app, basePath, router, { requireCaller: guards[guard], requestChecks });
   }
-  app.route(`${basePath}/console/`, createConsole({ ...service, authenticate, rateLimit }));
-  // A limiter of its own: guesses from one address must not stop its other requests.
-  const guesses = createRateLimit(service.config.rateLimit, clock);
-  const pages = createPayPages(service, { limit: guesses, trustedProxies, streams });
-  app.route(`${basePath}/pay/`, pages);
-  app.onError((error, c) => renderError(error, c.env));
-  app.notFound((c) => refuse(app, c.req.raw));
+  routeOnDemand(app, `${basePath}/console/`, async () => {
+    const { createConsole } = await import("./console/console.tsx");
+    return createConsole({ ...service, authenticate, rateLimit });
+  });
+  routeOnDemand(app, `${basePath}/pay/`, async () => {
+    const { createPayPages } = await import("./pay/pay.ts");
+    // A limiter of its own: guesses from one address must not stop its other requests.
+    const limit = createRateLimit(service.config.rateLimit, clock);
+    return createPayPages(service, { limit, trustedProxies, streams });
+  });
 
   const audit = createAudit(service.audit, basePath);
   const fetch = wrapRequests((request, context) => app.fetch(request, context), {
@@ -217,6 +218,26 @@ function createDocumented(routers: Router[]): Router {
   registerWebhookMessages(documented);
   describeGatewayMessage(documented);
   return documented;
+}
+
+function createHono(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ getPath: pathWithSlash });
+  app.onError((error, c) => renderError(error, c.env));
+  app.notFound((c) => refuse(app, c.req.raw));
+  return app;
+}
+
+/** Loads the pages at this path when the first of them is requested, because a start is quicker. */
+function routeOnDemand(
+  app: Hono<AppEnv>,
+  path: string,
+  load: () => Promise<Hono<AppEnv>>,
+): void {
+  let pages: Promise<Hono<AppEnv>> | undefined;
+  app.all(`${path}*`, async (c) => {
+    pages ??= load().then((router) => createHono().route(path, router));
+    return (await pages).fetch(c.req.raw, c.env);
+  });
 }
 
 function refuse(app: Hono<AppEnv>, request: Request): never {

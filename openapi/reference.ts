@@ -1,6 +1,5 @@
 /** Serves the OpenAPI document and the interactive reference page, both public. */
 
-import { Scalar } from "@scalar/hono-api-reference";
 import { Hono } from "hono";
 import type { Document } from "./document.ts";
 import { createFixedResponse } from "./fixed_response.ts";
@@ -33,6 +32,8 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
     // Protects the key from DNS rebinding: another site's name may resolve to this machine.
     const key = isLoopback(c.req.header("host")) ? developmentKey : null;
+    // Imported on demand, because a start is quicker without it.
+    const { Scalar } = await import("@scalar/hono-api-reference");
     const page = await Scalar({
       pageTitle: "Payment Gateway API",
       url: `${basePath}/openapi.json`,
