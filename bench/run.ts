@@ -31,6 +31,7 @@ const BENCHMARKS = [
   "exports",
   "reads",
   "notifications",
+  "burst",
   "bad_notifications",
   "flood",
   "memory",
