@@ -44,6 +44,8 @@ const MAX_PROCESSOR_MS = 0.6;
 const BARE = "bare gateway client";
 const WITHOUT_KEY = "POST /charge/";
 const WITH_KEY = "with an Idempotency-Key";
+/** In the table. */
+const REFERENCE = "the gateway's client without the service";
 /** The latency of one commit, for comparison: a charge needs two commits. */
 const COMMIT = "one commit on this disk";
 
@@ -68,9 +70,14 @@ await using service = await startService(`${folder.path}/service.log`, {
 const client = createGatewayClient({ baseUrl: gatewayUrl, serverKey: SERVER_KEY, clientKey: null });
 let orderCount = 0;
 
-const progress = createProgress("charges", ROUNDS + 2);
+const progress = createProgress("charges", 2 * ROUNDS + 3);
 const latencies = await measureLatencies();
-const { rates, serviceCpu, postgresCpu } = await measureRates();
+const lone = await measureRates(1, [BARE, WITHOUT_KEY]);
+const { rates, serviceCpu, postgresCpu } = await measureRates(CALLERS, [
+  BARE,
+  WITHOUT_KEY,
+  WITH_KEY,
+]);
 progress.clear();
 
 console.log(row("one caller", ["p50", "p99"]));
@@ -82,6 +89,18 @@ for (const name of [WITHOUT_KEY, WITH_KEY]) {
   const remark = goal(`at most ${MAX_ADDED_MS} ms`, added <= MAX_ADDED_MS);
   console.log(row(`added by the service, ${name}`, [milliseconds(added)], remark));
 }
+console.log(row("processor time: Deno, PostgreSQL", [
+  milliseconds(median(lone.serviceCpu[WITHOUT_KEY]!) / 1000),
+  milliseconds(median(lone.postgresCpu[WITHOUT_KEY]!) / 1000),
+]));
+await addTableRow({
+  operation: `${WITHOUT_KEY}, one caller`,
+  perSecond: median(lone.rates[WITHOUT_KEY]!),
+  deno: median(lone.serviceCpu[WITHOUT_KEY]!),
+  postgres: median(lone.postgresCpu[WITHOUT_KEY]!),
+  ratio: ratio(lone.rates[WITHOUT_KEY]!, lone.rates[BARE]!),
+  reference: REFERENCE,
+});
 console.log(`\n${row(`${CALLERS} callers`, ["charges", "ratio", "processor time"])}`);
 console.log(row(BARE, [perSecond(rates[BARE]!, "charges")]));
 for (const name of [WITHOUT_KEY, WITH_KEY]) {
@@ -99,7 +118,7 @@ for (const name of [WITHOUT_KEY, WITH_KEY]) {
     deno: median(serviceCpu[name]!),
     postgres: median(postgresCpu[name]!),
     ratio: reached,
-    reference: "the gateway's client without the service",
+    reference: REFERENCE,
   });
 }
 
@@ -128,18 +147,18 @@ async function measureLatencies(): Promise<Record<string, number[]>> {
 }
 
 /**
- * The charges per second of each variant with many callers, and the microseconds of processor time
- * that each charge costs the service and PostgreSQL. The first round is a warm-up.
+ * The charges per second of each variant, and the microseconds of processor time that each charge
+ * costs the service and PostgreSQL. The first round is a warm-up.
  */
-async function measureRates() {
-  const chargers = await Promise.all(Array.from({ length: CALLERS }, openCharger));
+async function measureRates(callers: number, names: readonly string[]) {
+  const chargers = await Promise.all(Array.from({ length: callers }, openCharger));
   const rates: Record<string, number[]> = {};
   const serviceCpu: Record<string, number[]> = {};
   const postgresCpu: Record<string, number[]> = {};
   const postgresPid = await server.findProcess();
   for (let round = 0; round <= ROUNDS; round++) {
-    progress.begin(round === 0 ? "warm-up" : `round ${round} of ${CALLERS} callers`);
-    for (const name of [BARE, WITHOUT_KEY, WITH_KEY]) {
+    progress.begin(`${round === 0 ? "warm-up" : `round ${round}`} with ${callers} callers`);
+    for (const name of names) {
       const before = [await processorTime(service.pid), await processorTime(postgresPid)];
       const begin = performance.now();
       let charges = 0;
