@@ -9,7 +9,7 @@ import { BINS, CONTROL, CORE, type Family, INVOICES, SNAP, SUBSCRIPTIONS } from 
 import { createIdempotency } from "./api/idempotency.ts";
 import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
 import { type Control, createControl } from "./control/control.ts";
-import { describeTransaction } from "./control/describe.ts";
+import { describeTransaction, describeWebhook } from "./control/describe.ts";
 import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
@@ -48,6 +48,8 @@ export interface Sandbox extends AsyncDisposable {
   notifiedUrl(): string | null;
   /** All transactions, newest first, as the control API describes one. */
   transactions(): Iterable<ReturnType<typeof describeTransaction>>;
+  /** All webhooks, newest first, as the control API describes one. */
+  webhooks(): Iterable<ReturnType<typeof describeWebhook>>;
 }
 
 /** These keys are published, which is safe only because the sandbox moves no money. */
@@ -100,6 +102,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     notifiedUrl: () => world.settings.notification_url,
     transactions: () =>
       Iterator.from(world.transactions.newest()).map((each) => describeTransaction(world, each)),
+    webhooks: () => Iterator.from(world.webhooks.newest()).map(describeWebhook),
     async [Symbol.asyncDispose]() {
       closing.abort();
       // Stops deliveries first: control requests wait for them, and a delivery may wait for a

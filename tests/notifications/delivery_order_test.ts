@@ -208,7 +208,10 @@ async function refundCard(payments: TestPayments, orderId: string): Promise<Json
   await runSteps(payments, orderId, "three_ds", "settle");
   await sandbox.post(`/v2/${orderId}/refund`, { refund_key: "first", amount: 14_000 });
   await sandbox.post(`/v2/${orderId}/refund`, { refund_key: "second", amount: 30_000 });
-  const hooks = await notificationsOf(payments, orderId);
+  const sent = await notificationsOf(payments, orderId);
+  // After five seconds the bank confirms a refund, and the gateway repeats its status.
+  const hooks = [...Map.groupBy(sent, ({ transaction_status }) => transaction_status).values()]
+    .map(([first]) => first);
   assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), CARD_STATUSES);
   return hooks;
 }
