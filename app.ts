@@ -220,6 +220,7 @@ function createDocumented(routers: Router[]): Router {
   return documented;
 }
 
+/** Errors become problem responses, and the slash at the end of a path may be missing. */
 function createHono(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
   app.onError((error, c) => renderError(error, c.env));
@@ -227,7 +228,7 @@ function createHono(): Hono<AppEnv> {
   return app;
 }
 
-/** Loads the pages at this path when the first of them is requested, because a start is quicker. */
+/** Loads the pages below this path when the first of them is requested, for a quicker start. */
 function routeOnDemand(
   app: Hono<AppEnv>,
   path: string,

@@ -20,10 +20,10 @@ const COUNT = Number(
   Deno.args.find((arg) => arg.startsWith("--notifications="))?.slice("--notifications=".length) ??
     20_000,
 );
-/** The first burst is a warm-up. */
 const BURSTS = 3;
 const CONNECTIONS = 200;
 const ALONE_MS = 5_000;
+/** How often memory is read. */
 const SAMPLE_MS = 250;
 const MAX_SECONDS = 10;
 
@@ -88,12 +88,8 @@ async function measureBurst(): Promise<Burst> {
   let isOver = false;
   const charges: number[] = [];
   let bytes = 0;
-  const sending = sendByWrk({
-    url: `${service.url}notification/`,
-    bodies,
-    connections: CONNECTIONS,
-  })
-    .finally(() => isOver = true);
+  const url = `${service.url}notification/`;
+  const sending = sendByWrk({ url, bodies, connections: CONNECTIONS }).finally(() => isOver = true);
   while (!isOver) {
     charges.push(...await charge(SAMPLE_MS));
     bytes = Math.max(bytes, await residentMemory(/ main\.ts$/));

@@ -44,7 +44,7 @@ const MAX_PROCESSOR_MS = 0.6;
 const BARE = "bare gateway client";
 const WITHOUT_KEY = "POST /charge/";
 const WITH_KEY = "with an Idempotency-Key";
-/** In the table. */
+/** What the table compares with. */
 const REFERENCE = "the gateway's client without the service";
 /** The latency of one commit, for comparison: a charge needs two commits. */
 const COMMIT = "one commit on this disk";

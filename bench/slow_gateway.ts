@@ -25,6 +25,7 @@ const SENT_PER_SECOND = 200;
 /** The first round is not counted: caches fill and the JIT compiler optimizes the code. */
 const ROUNDS = 3;
 
+/** Charges a second. */
 const RATE = 100;
 const WARM_UP_CHARGES = 500;
 const CHARGES = Deno.args.includes("--large") ? 10_000 : 2_000;

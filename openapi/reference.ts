@@ -32,7 +32,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
     // Protects the key from DNS rebinding: another site's name may resolve to this machine.
     const key = isLoopback(c.req.header("host")) ? developmentKey : null;
-    // Imported on demand, because a start is quicker without it.
+    // Imported on demand, for a quicker start.
     const { Scalar } = await import("@scalar/hono-api-reference");
     const page = await Scalar({
       pageTitle: "Payment Gateway API",

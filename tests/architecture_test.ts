@@ -95,6 +95,8 @@ interface Import {
   target: string;
   /** Whether the import has only types, which do not exist at run time. */
   isType: boolean;
+  /** `import()`: loaded when it runs, and not at the start. */
+  isOnDemand: boolean;
 }
 
 const files = await Promise.all(
@@ -122,8 +124,9 @@ function readImports(path: string, text: string): Import[] {
   const statements = text.matchAll(
     /(?:^(?:import|export)\s([^;"]*?)from\s*|\bimport\s*\(?\s*)"(\.[^"]+)"/gm,
   );
-  return [...statements].map(([, names = "", specifier]) => ({
+  return [...statements].map(([statement, names = "", specifier]) => ({
     target: join(dirname(path), specifier!),
+    isOnDemand: /^import\s*\(/.test(statement),
     isType: /^type\s/.test(names) ||
       /^\{.*\}\s*$/s.test(names) &&
         names.slice(1, names.lastIndexOf("}")).split(",").map((name) => name.trim())
@@ -213,6 +216,22 @@ Deno.test("architecture: the sandbox imports only its own files, and only comman
   );
   assertNone(findings, "The sandbox is a separate program:");
 });
+
+Deno.test("architecture: the start of the service loads neither the console nor the payment page", () => {
+  const loaded = new Set(["commands/serve.ts"]);
+  for (const path of loaded) {
+    for (const { target, isType, isOnDemand } of importsOf(path)) {
+      if (!isType && !isOnDemand) loaded.add(target);
+    }
+  }
+  assert.ok(loaded.has("app.ts") && loaded.has("routes/payments/charge.ts"));
+  const pages = [...loaded].filter((path) => ["console", "pay"].includes(topFolderOf(path)));
+  assertNone(pages, "Import them on demand, in app.ts:");
+});
+
+function importsOf(path: string): Import[] {
+  return files.find((file) => file.path === path)?.imports ?? [];
+}
 
 Deno.test("architecture: no import cycles between files", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
