@@ -40,7 +40,7 @@ const LARGE_ROWS = 1_000_000;
 const IS_LARGE = Deno.args.includes("--large");
 const SIZES = IS_LARGE ? [SMALL_ROWS, LARGE_ROWS] : [SMALL_ROWS];
 
-const ROUNDS = IS_LARGE ? 4 : 2;
+const ROUNDS = IS_LARGE ? 4 : 3;
 /** Calls in each round, for the service and for pgbench; divisible by 16 and by 64 connections. */
 const CALLS_PER_ROUND = 3_840;
 /** Calls that are not measured, so that the JIT compiler optimizes the code first. */
@@ -116,7 +116,10 @@ const oneCaller = await measureOneCaller(tables[0]!);
 for (let round = 0; round < ROUNDS; round++) {
   for (const table of tables) {
     progress.begin(`round ${round + 1} with ${table.rows} payments`);
-    for (const connections of CONNECTIONS) await measureInTurns(table, connections, round);
+    for (const connections of CONNECTIONS) {
+      await vacuum(table);
+      await measureInTurns(table, connections, round);
+    }
   }
 }
 for (const table of tables) {
@@ -192,7 +195,10 @@ for (const connections of IS_LARGE ? CONNECTIONS : []) {
 }
 console.log(row("one caller, p50; one pgbench client, average", oneCaller.map(milliseconds)));
 
-/** The service goes first in even rounds, and last in odd rounds. */
+/**
+ * The service goes first in even rounds, and last in odd rounds. Its processor time includes the
+ * small requests that each connection starts with (see `sendByWrk`).
+ */
 async function measureInTurns(table: Table, connections: number, round: number): Promise<void> {
   const { service, statement, pgbench, serviceCpu, postgresCpu } = figuresOf(table, connections);
   const turns = [

@@ -1,7 +1,10 @@
 /** Statistics, and their output as text. */
 
+/** Of an even number of values, the mean of the two in the middle. */
 export function median(values: number[]): number {
-  return percentile(values, 50);
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return (sorted[Math.ceil(middle) - 1]! + sorted[Math.floor(middle)]!) / 2;
 }
 
 export function percentile(values: number[], percent: number): number {
