@@ -11,18 +11,15 @@ const FIRST_GUIDES = ["first-payments.md", "checkout.md", "idempotency.md", "rec
 // All guides use one service, because starting one for each guide would take longer.
 let service: ServiceProcess;
 let folder: Awaited<ReturnType<typeof preparedFolder>>;
+const resources = new AsyncDisposableStack();
 
 Deno.test.beforeAll(async () => {
   if (!hasCurl) return;
-  folder = await preparedFolder();
-  service = await startService({ settings: { DATA_DIR: folder.path } });
+  folder = resources.use(await preparedFolder());
+  service = resources.use(await startService({ settings: { DATA_DIR: folder.path } }));
 });
 
-Deno.test.afterAll(async () => {
-  if (!hasCurl) return;
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+Deno.test.afterAll(() => resources.disposeAsync());
 
 for (const guide of isPartial ? FIRST_GUIDES : await guideNames()) {
   Deno.test({

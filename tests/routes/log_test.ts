@@ -159,7 +159,9 @@ Deno.test("service process: every line of its output is JSON if it is not printe
     JSON.parse(line)
   );
   for (const line of lines) {
-    assert.ok(Date.parse(line.time) > 0 && line.level === "info", JSON.stringify(line));
+    // A task is interrupted if the database responds late, which depends on the machine.
+    const isExpected = line.level === "info" || line.event === "tick_interrupted";
+    assert.ok(Date.parse(line.time) > 0 && isExpected, JSON.stringify(line));
   }
   const messages = lines.filter(({ event }) => event === "start_up").map(({ message }) => message);
   assert.ok(messages.includes("Applied migration 0001_keys_and_sessions"), messages.join("\n"));

@@ -150,7 +150,7 @@ export async function crashAndRecover<O extends Operation>(
   service: Killable,
   { operations, killPoint, retry, recover }: Crash<O>,
 ): Promise<Reply[]> {
-  const sent = operations.map(service.post);
+  const sent = operations.map((operation) => sendUntilAnswered(service, operation));
   await killPoint(service, operations, Promise.all(sent));
   await service.kill();
   const before = await Promise.all(sent);
@@ -172,10 +172,18 @@ export async function retryTwice(service: Killable, operation: Operation): Promi
   return reply;
 }
 
+export async function sendUntilSuccess(service: Killable, operation: Operation): Promise<Reply> {
+  const reply = await sendUntilAnswered(service, operation);
+  assert.equal(reply?.status, operation.status, `${operation.path} ${JSON.stringify(reply?.body)}`);
+  operation.schema.parse(reply!.body);
+  return reply!;
+}
+
 /**
  * Retries after a 503, as clients do: on a slow machine the service can exceed its own time limits.
+ * The result is the one of `post` if the service is killed meanwhile.
  */
-export async function sendUntilSuccess(service: Killable, operation: Operation): Promise<Reply> {
+async function sendUntilAnswered(service: Killable, operation: Operation) {
   let reply = await service.post(operation);
   await until(`${operation.path} has a response other than 503`, async () => {
     if (reply?.status !== 503) return true;
@@ -183,9 +191,7 @@ export async function sendUntilSuccess(service: Killable, operation: Operation):
     reply = await service.post(operation);
     return false;
   });
-  assert.equal(reply?.status, operation.status, `${operation.path} ${JSON.stringify(reply?.body)}`);
-  operation.schema.parse(reply!.body);
-  return reply!;
+  return reply;
 }
 
 /**
