@@ -1,6 +1,7 @@
 /** The background work of a service: job queue, worker and schedule. */
 
 import { join } from "node:path";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 import type { Config } from "../core/config/config.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
@@ -32,7 +33,7 @@ export interface Jobs {
    * Runs the deliveries of instances that have ended. False: `stop` was called meanwhile.
    */
   recover: Recover;
-  /** Starts no more jobs, and waits up to `graceMs` for running ones. */
+  /** Starts no more jobs and scheduled tasks, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -59,7 +60,9 @@ export function createJobs(
   let isStopped = false;
   // A sweep that a stop cuts off has not failed: the next start sweeps again.
   const logFailure = (error: unknown) => isStopped || service.log.error("sweep_failed", error);
-  crons.start(createScheduler(service, createSchedule({ ...service, worker })));
+  const runDue = createScheduler(service, createSchedule({ ...service, worker }));
+  let scheduled = Promise.resolve();
+  crons.start(() => scheduled = runDue());
   return {
     start() {
       worker.start();
@@ -78,7 +81,7 @@ export function createJobs(
       isStopped = true;
       stopping.resolve();
       crons.stop();
-      await worker.close(graceMs);
+      await Promise.all([worker.close(graceMs), waitAtMost(graceMs, scheduled)]);
     },
   };
 }

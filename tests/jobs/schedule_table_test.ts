@@ -3,12 +3,13 @@ import { registerCrons } from "../../commands/crons.ts";
 import { createJobs } from "../../commands/jobs.ts";
 import { newId } from "../../core/ids.ts";
 import { SCHEDULE } from "../../core/tasks/schedule.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";
 import { openPayments } from "../support/payments/payments.ts";
-import { until } from "../support/until.ts";
+import { inTime, until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -58,6 +59,39 @@ Deno.test("schedule: one cron is registered before the server starts, runs every
   }
   await jobs.stop(0);
   assert.ok(cron!.signal.aborted);
+});
+
+Deno.test("schedule: at shutdown, the tasks that run end before the jobs have stopped", async () => {
+  let isHeld = false;
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const holdTicks = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      if (isHeld && name === "end tick") {
+        begun.resolve();
+        await released.promise;
+      }
+      return await database.query(work, name);
+    },
+  });
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl, wrapDatabase: holdTicks, now: () => FULL_HOUR });
+  using crons = recordCrons();
+  const jobs = createJobsOf(app);
+  isHeld = true;
+  const running = crons.registered[0]!.run();
+  await inTime("a task has run", begun.promise);
+  let isStopped = false;
+  const stopped = jobs.stop(60_000).then(() => isStopped = true);
+  await app.database.query((sql) => sql`select 1`);
+  assert.ok(!isStopped);
+  released.resolve();
+  await inTime("the jobs have stopped", stopped);
+  const runs = await app.database.query(listCronRuns);
+  assert.equal(runs.length, SCHEDULE.length);
+  assert.deepEqual(runs.filter(({ finished_at }) => !finished_at), []);
+  await running;
 });
 
 Deno.test("schedule: the prune entry deletes old rows", async () => {
