@@ -30,6 +30,7 @@ export async function watchProcess(
   const chunks: string[] = [];
   const stop = new AbortController();
   let hung = "";
+  let hasEnded = false;
   let lastSignAt = performance.now();
   /** Of the process, when half of the silence had passed. */
   let usedAtHalf: number | null = null;
@@ -49,22 +50,28 @@ export async function watchProcess(
 
   async function endIfSilent() {
     const silentMs = performance.now() - lastSignAt;
-    if (silentMs < silenceMs / 2 || hung !== "") return;
+    if (silentMs < silenceMs / 2) return;
     usedAtHalf ??= await readUsedSeconds();
     if (silentMs < silenceMs) return;
     const used = await readUsedSeconds() - usedAtHalf;
     if (used > BUSY_SHARE * silenceMs / 2_000) return noteSign();
-    // The check before may have taken longer than the pause between two checks.
-    if (hung !== "") return;
-    hung = `\n*** No output for ${silenceMs / 1000} s. The process was ended.\n`;
-    hung += await listProcesses();
+    const processes = await listProcesses();
+    if (hasEnded) return;
+    hung = `\n*** No output for ${silenceMs / 1000} s. The process was ended.\n${processes}`;
     process.kill("SIGKILL");
   }
 
   const reading = Promise.allSettled([read(process.stdout), read(process.stderr)]);
-  const watching = setInterval(endIfSilent, Math.min(1000, silenceMs / 4));
+  // A check can take longer than the pause between two checks.
+  let checking: Promise<void> | null = null;
+  const watching = setInterval(
+    () => checking ??= hung === "" ? endIfSilent().finally(() => checking = null) : null,
+    Math.min(1000, silenceMs / 4),
+  );
   const { success } = await process.status;
+  hasEnded = true;
   clearInterval(watching);
+  await checking;
   const rest = setTimeout(() => stop.abort(), REST_MS);
   await reading;
   clearTimeout(rest);
