@@ -3,7 +3,13 @@ import { callService } from "../support/client.ts";
 import { runInProcess } from "../support/commands.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { preparedFolder, runCommand, startError, startService } from "../support/service.ts";
+import {
+  preparedFolder,
+  runCommand,
+  startError,
+  startService,
+  untilReady,
+} from "../support/service.ts";
 
 const STAFF_KEY = `gk_${"a".repeat(43)}`;
 
@@ -64,7 +70,7 @@ Deno.test("service: refuses to start with another account or environment, until 
   const revoked = await runInProcess(["keys", "revoke", STAFF_KEY], secondSettings);
   assert.equal(revoked.code, 0, revoked.stderr);
   await using service = await startService({ settings: secondSettings });
-  assert.equal((await service.get("/health/ready/")).status, 200);
+  await untilReady(service);
   assert.equal((await service.get("/me/", STAFF_KEY)).status, 401);
   assert.match(service.output(), /bootstrap_key_ignored/);
 });

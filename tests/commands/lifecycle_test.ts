@@ -18,6 +18,7 @@ import {
   START_TASK,
   startError,
   startService,
+  untilReady,
 } from "../support/service.ts";
 import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
@@ -129,7 +130,7 @@ Deno.test("stop: the service drains, answers a request in flight at its deadline
     },
   });
   assert.deepEqual(service.keys, { user: "", staff: "" }, "a real gateway: no development keys");
-  assert.equal((await service.get("/health/ready/")).status, 200);
+  await untilReady(service);
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
   // The responses are megabytes long, and the test does not read them, so they never end.
@@ -224,7 +225,7 @@ Deno.test("start: waits for a database that becomes available later, and prints 
       if (causes.length === 1) proxy.closeNewConnections();
     },
   });
-  assert.equal((await service.get("/health/ready/")).status, 200);
+  await untilReady(service);
   assert.match(service.output(), /ECONNREFUSED/);
 });
 
@@ -252,7 +253,7 @@ Deno.test("start: a database role without DDL rights is enough, except if migrat
     await using service = await startService({
       settings: { ...settings, DATABASE_URL: withRole(migrated) },
     });
-    assert.equal((await service.get("/health/ready/")).status, 200);
+    await untilReady(service);
   }
   const { code, stderr } = await runCommand([], { ...settings, DATABASE_URL: withRole(empty) });
   assert.equal(code, 1);

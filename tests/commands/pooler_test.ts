@@ -9,7 +9,13 @@ import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { expireLeases } from "../support/idempotency.ts";
-import { runCommand, type ServiceProcess, startError, startService } from "../support/service.ts";
+import {
+  runCommand,
+  type ServiceProcess,
+  startError,
+  startService,
+  untilReady,
+} from "../support/service.ts";
 import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
@@ -256,7 +262,7 @@ Deno.test({
     await until("charges succeed again", () => count((status) => status === 201) > succeeded + 10);
     isDone = true;
     await Promise.all(callers);
-    assert.equal((await service.get("/health/ready/")).status, 200);
+    await untilReady(service);
     assert.deepEqual([...new Set(statuses.values())].sort(), [201, 503]);
 
     // The callers retry the failed charges later, at an instance whose clock is ahead. The new

@@ -18,7 +18,7 @@ import {
 } from "../support/guides/production.ts";
 import { hasProgram } from "../support/programs.ts";
 import { copyProject, createDataFolder } from "../support/project.ts";
-import { type StartOptions, startService } from "../support/service.ts";
+import { type StartOptions, startService, untilReady } from "../support/service.ts";
 
 const isRoot = Deno.uid() === 0;
 const STAFF_KEY = "gk_" + "d".repeat(43);
@@ -56,7 +56,7 @@ Deno.test("container image: the service runs with only the copied files, as an o
   };
   const options = { cwd: image.workdir, settings, ...asOrdinaryUser };
   await using service = await startService({ ...options, command: image.command });
-  assert.equal((await service.get("/health/ready/")).status, 200);
+  await untilReady(service);
   assert.equal((await service.get("/me/", STAFF_KEY)).status, 200);
   // The service loads this file only when it is requested.
   assert.equal((await service.get("/reference/scalar.js")).status, 200);
@@ -124,7 +124,7 @@ Deno.test("systemd unit: its command starts the service as an ordinary user who 
     ...asOrdinaryUser,
   });
   assert.equal(new URL(service.url).hostname, "127.0.0.1");
-  assert.equal((await service.get("/health/ready/")).status, 200);
+  await untilReady(service);
   service.signal("SIGTERM");
   assert.equal((await service.ended).code, 0, service.output());
   // systemd must wait longer than the service needs to stop.

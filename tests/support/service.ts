@@ -8,7 +8,7 @@ import { install } from "../../db/embedded/install.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
-import { inTime } from "./until.ts";
+import { inTime, until } from "./until.ts";
 
 const START_TIMEOUT_MS = 120_000;
 
@@ -221,6 +221,14 @@ export async function startService(options: StartOptions = {}): Promise<ServiceP
       });
     },
   };
+}
+
+/** The service is not ready for a moment if the database responds late. */
+export async function untilReady(service: ServiceProcess): Promise<void> {
+  await until(
+    "the service is ready",
+    async () => (await service.get("/health/ready/")).status === 200,
+  );
 }
 
 /** Only the embedded default has a sandbox; other installations reject its setting. */
