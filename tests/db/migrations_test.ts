@@ -91,8 +91,8 @@ Deno.test("migrate: refuses a database of a version before 1.0.0, and names the 
 Deno.test("migrate: a migration may take longer than the database's statement_timeout", async () => {
   const url = await createDatabase({ template: null });
   const name = new URL(url).pathname.slice(1);
-  await runSql(url, `alter database ${name} set statement_timeout = '200ms'`);
-  const slow = [migration("0001_slow", "select pg_sleep(0.5)")];
+  await runSql(url, `alter database ${name} set statement_timeout = '2s'`);
+  const slow = [migration("0001_slow", "select pg_sleep(2.5)")];
   assert.deepEqual(await migrate(url, slow), ["0001_slow"]);
 });
 
