@@ -64,10 +64,10 @@ export async function watchProcess(
   const reading = Promise.allSettled([read(process.stdout), read(process.stderr)]);
   // A check can take longer than the pause between two checks.
   let checking: Promise<void> | null = null;
-  const watching = setInterval(
-    () => checking ??= hung === "" ? endIfSilent().finally(() => checking = null) : null,
-    Math.min(1000, silenceMs / 4),
-  );
+  const watching = setInterval(() => {
+    if (checking || hung !== "") return;
+    checking = endIfSilent().finally(() => checking = null);
+  }, Math.min(1000, silenceMs / 4));
   const { success } = await process.status;
   hasEnded = true;
   clearInterval(watching);

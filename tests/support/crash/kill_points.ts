@@ -181,7 +181,7 @@ export async function sendUntilSuccess(service: Killable, operation: Operation):
 
 /**
  * Retries after a 503, as clients do: on a slow machine the service can exceed its own time limits.
- * The result is the one of `post` if the service is killed meanwhile.
+ * The result is `null` if the service is killed before it answers.
  */
 async function sendUntilAnswered(service: Killable, operation: Operation) {
   let reply = await service.post(operation);
