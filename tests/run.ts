@@ -245,10 +245,11 @@ function divide(paths: string[], size: number): string[][] {
     { length: Math.ceil(paths.length / size) },
     () => ({ paths: [] as string[], seconds: 0 }),
   );
-  for (const path of paths.toSorted((a, b) => secondsOf(b) - secondsOf(a))) {
+  const seconds = (path: string) => secondsOf(path, { isFull });
+  for (const path of paths.toSorted((a, b) => seconds(b) - seconds(a))) {
     const shortest = groups.reduce((a, b) => b.seconds < a.seconds ? b : a);
     shortest.paths.push(path);
-    shortest.seconds += secondsOf(path);
+    shortest.seconds += seconds(path);
   }
   return groups.sort((a, b) => b.seconds - a.seconds).map(({ paths }) => paths);
 }

@@ -122,12 +122,11 @@ const KINDS: RequestKind[] = [
   "charge without a key",
 ];
 
-export interface FollowedEvents {
+export interface FollowedEvents extends AsyncDisposable {
   /** In the order in which they arrived. */
   ids: string[];
   /** How often the stream was opened. */
   connections: number;
-  stop(): Promise<void>;
 }
 
 /** Follows the stream of events; after each break continues after the last event. */
@@ -169,7 +168,7 @@ export function followEvents(url: string, key: string): FollowedEvents {
   const followed: FollowedEvents = {
     ids: [],
     connections: 0,
-    async stop() {
+    async [Symbol.asyncDispose]() {
       isStopped = true;
       await reader?.cancel().catch(() => {});
       await reading;
