@@ -139,10 +139,7 @@ export interface NotificationFilter extends NotificationConditions, ListBounds {
   limit: number;
 }
 
-/**
- * Newest first, without self-tests. With an order id, its few notifications are read, and then
- * filtered by status.
- */
+/** Newest first, without self-tests. */
 export async function listNotifications(
   sql: Sql,
   filter: NotificationFilter,
@@ -157,12 +154,22 @@ export async function listNotifications(
   });
 }
 
+/**
+ * Every list leaves out self-tests. With an order id, its few notifications are read, and then
+ * filtered by status, too.
+ */
 function chooseWalk(sql: Sql, filter: NotificationFilter): Walk {
   const { order_id, status } = filter;
+  const isFiltered = true;
   const range = (prefix: IndexRange["prefix"]) => idRange("notifications", prefix, filter);
   if (order_id !== undefined) {
-    return rangeWalk(sql, range([["order_id", sql`${order_id}::text`]]), status !== undefined);
+    return rangeWalk(sql, range([["order_id", sql`${order_id}::text`]]), isFiltered);
   }
-  if (!status) return rangeWalk(sql, range([]), false);
-  return mergedWalk(sql, statesCte(sql, status), range([["status", sql`state.status`]]), false);
+  if (!status) return rangeWalk(sql, range([]), isFiltered);
+  return mergedWalk(
+    sql,
+    statesCte(sql, status),
+    range([["status", sql`state.status`]]),
+    isFiltered,
+  );
 }

@@ -69,6 +69,13 @@ function signed(payload: Json): Json {
   return { ...payload, signature_key: sign(order_id, status_code, gross_amount, SERVER_KEY) };
 }
 
+/** About an order that the service does not know. */
+const OF_UNKNOWN_ORDER = {
+  transaction_status: "settlement",
+  status_code: "200",
+  gross_amount: "1000.00",
+};
+
 const FORGED = JSON.stringify({
   order_id: "order-1",
   transaction_status: "settlement",
@@ -335,6 +342,26 @@ Deno.test("notification list: filters by order id and status, in pages, newest f
     [a3, b2, a2],
     [b1, a1],
   ]);
+});
+
+Deno.test("notification list: has all pages, although it leaves out the doctor's self-tests", async () => {
+  await using payments = await openPayments();
+  const staff = await payments.app.createKey(STAFF);
+  const payment = await payments.charge();
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count++) {
+    ids.unshift(await notify(payments, pendingNotification(payment)));
+    await notify(
+      payments,
+      signed({ ...OF_UNKNOWN_ORDER, order_id: `doctor:${crypto.randomUUID()}` }),
+    );
+    await notify(payments, signed({ ...OF_UNKNOWN_ORDER, order_id: `unknown-${count}` }));
+  }
+  const pagesOf = async (query: string) =>
+    (await listPages(payments, staff, `/notifications/?limit=2${query}`)).flat();
+  assert.deepEqual(await pagesOf(`&order_id=${payment.order_id}`), ids);
+  assert.equal((await pagesOf("")).length, 10);
+  assert.equal((await pagesOf("&status=unmatched")).length, 5);
 });
 
 Deno.test("notification list: filters by time of creation", async () => {
