@@ -11,7 +11,7 @@ import {
 } from "../../db/billing/checkouts.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { ServiceError } from "../errors.ts";
-
+import { CALL_REJECTIONS } from "../gateway/errors.ts";
 import { newId } from "../ids.ts";
 import { cancelPayment, expirePayment } from "../payments/actions.ts";
 import { createCharge } from "../payments/charge.ts";
@@ -150,14 +150,19 @@ async function closeIfUnwanted(
   return openAttempt(settled)?.is_closing ? await closeOpenAttempt(service, settled) : settled;
 }
 
-/** A method that the gateway refuses is not offered again; a wrong phone number can be mended. */
+/**
+ * A method that the gateway refuses is not offered again. A wrong phone number can be corrected,
+ * and so can what rejects every call, such as a wrong server key.
+ */
 async function rememberRefusal(
   service: Service,
   checkout: GatewayCheckout,
   method: MethodId,
   problem: ServiceError,
 ): Promise<GatewayCheckout> {
-  if (problem.members.outcome !== "refused" || METHODS[method].needsPhone) return checkout;
+  const { outcome, gateway_status_code } = problem.members;
+  if (outcome !== "refused" || METHODS[method].needsPhone) return checkout;
+  if (CALL_REJECTIONS.includes(gateway_status_code as string)) return checkout;
   return await changeCheckout(
     service,
     checkout,

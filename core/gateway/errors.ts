@@ -110,6 +110,9 @@ export function leavesStateUnknown(error: unknown): error is GatewayError {
     !isTransactionNotFound(error);
 }
 
+/** Codes that reject a call, for example for a wrong server key, and not what it is about. */
+export const CALL_REJECTIONS = ["401", "403", "404", "409", "429"];
+
 /** The gateway did not respond or is rate limiting, so the same request may succeed later. */
 export function isUnansweredOrRateLimited(error: GatewayError): boolean {
   return error instanceof GatewayRateLimitError || error.failure !== "answered";

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import type { ServiceError } from "../errors.ts";
 import {
+  CALL_REJECTIONS,
   GatewayDuplicateOrderError,
   GatewayError,
   isUnansweredOrRateLimited,
@@ -412,9 +413,6 @@ async function resolveFailure(
   const to = { status: "failed", status_code, status_message } as const;
   throw await endRefund(service, request, current, to, problem);
 }
-
-/** Codes that reject the call, for example because of a wrong server key, but not the refund. */
-const CALL_REJECTIONS = ["401", "403", "404", "409", "429"];
 
 function isRefundRejection({ statusCode }: GatewayError): boolean {
   return statusCode !== null && !CALL_REJECTIONS.includes(statusCode);

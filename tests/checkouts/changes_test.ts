@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { METHODS } from "../../core/checkouts/methods.ts";
+import { createGatewayClient } from "../../core/gateway/client.ts";
 import { checkCheckouts } from "../../core/checkouts/settle_checkout.ts";
 import {
   CHARGED_METHODS,
@@ -16,6 +17,9 @@ import { someOf } from "../support/share.ts";
 
 const PHONE = { phone: "+628123456789" };
 const MINUTE_MS = 60_000;
+
+/** A key of no account. */
+const WRONG_KEY = "SB-Mid-server-wrong";
 
 /** All methods can be chosen. */
 const COMPLETE = { gross_amount: AMOUNT, item_details: ITEMS, customer_details: CUSTOMER };
@@ -209,6 +213,28 @@ Deno.test("checkout: a method that the gateway refuses disappears, and another c
   await checkouts.choose(checkout, "bca_va");
   assert.deepEqual(await statuses(checkouts, checkout), ["~2 pending"]);
 });
+
+for (const method of ["gopay", "credit_card"] as const) {
+  Deno.test(`checkout: ${method} is offered again after a call with a wrong server key`, async () => {
+    await using checkouts = await openCheckouts();
+    const checkout = await checkouts.create();
+    const { gateway } = checkouts.app.service;
+    const { charge, createSnapPage } = gateway;
+    Object.assign(
+      gateway,
+      createGatewayClient({ baseUrl: gateway.baseUrl, serverKey: WRONG_KEY, clientKey: null }),
+    );
+    const page = await checkouts.choose(checkout, method);
+    assert.equal(screenOf(page), "choose");
+    Object.assign(gateway, { charge, createSnapPage });
+    await checkouts.choose(checkout, method);
+    const { attempts } = await checkouts.readCheckout(checkout.id);
+    assert.deepEqual(attempts.map(({ method, status }) => [method, status]), [
+      [method, "closed"],
+      [method, "open"],
+    ]);
+  });
+}
 
 Deno.test("expiry: an open attempt is closed, and the checkout expires with an event", async () => {
   const { now, advance } = manualClock();
