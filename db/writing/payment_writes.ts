@@ -88,7 +88,10 @@ export async function lockPayments(sql: Sql, ids: string[]): Promise<void> {
     select from gateway.payments where id = any(${ids}::uuid[]) order by id for update`;
 }
 
-/** Moves the refunds and notifications of a payment to another payment and its owner. */
+/**
+ * Moves the refunds and notifications of a payment to another payment and its owner, and what
+ * settlement reports say about it. A fee that both payments have is the same one.
+ */
 export async function moveRowsOfPayment(
   sql: Sql,
   from: Pick<GatewayPayment, "id">,
@@ -100,5 +103,13 @@ export async function moveRowsOfPayment(
   await sql`
     update gateway.notifications set payment_id = ${to.id} where payment_id = ${from.id}`;
   await sql`
-    update gateway.payment_fees set payment_id = ${to.id} where payment_id = ${from.id}`;
+    update gateway.payment_fees fee set payment_id = ${to.id}
+    where payment_id = ${from.id} and not exists (
+      select from gateway.payment_fees known
+      where known.payment_id = ${to.id} and known.item = fee.item
+    )`;
+  await sql`
+    delete from gateway.payment_fees where payment_id = ${from.id}`;
+  await sql`
+    update gateway.reported_lines set payment_id = ${to.id} where payment_id = ${from.id}`;
 }

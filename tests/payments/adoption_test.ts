@@ -232,6 +232,41 @@ Deno.test("notification: a payment_ref in it moves the adopted transaction to it
   await assertPaidOnce(payments, payment_id);
 });
 
+Deno.test("adopted transaction: moves with what settlement reports say about it", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { database } = payments.app;
+  const order_id = randomUUID();
+  await payments.sandbox.fault("charge", "answer_lost");
+  const body = { ...await chargeRequest(payments.sandbox, "dana"), order_id };
+  const { payment_id } = await (await payments.post("/charge/", body)).json();
+  const sent = await payAndFindNotification(payments, order_id);
+  const adoptedId = await adoptTooEarly(payments, order_id);
+  const report = randomUUID();
+  await database.query((sql) =>
+    sql`insert into gateway.payment_fees (payment_id, item, fee_cents) values
+      (${payment_id}, 'settlement', 100), (${adoptedId}, 'settlement', 100),
+      (${adoptedId}, 'chargeback:1:500', 7)`
+  );
+  await database.query((sql) =>
+    sql`insert into gateway.reported_lines
+        (payment_id, reconciliation_id, line, kind, amount, result)
+      values (${adoptedId}, ${report}, 1, 'settlement', 44000, 'matched')`
+  );
+  assert.equal((await notifyAndRead(payments, sent)).payment_id, payment_id);
+  const fees = await database.query((sql) =>
+    sql`select payment_id, item, fee_cents::int as fee from gateway.payment_fees
+      where payment_id in (${payment_id}, ${adoptedId}) order by item`
+  );
+  assert.deepEqual([...fees], [
+    { payment_id, item: "chargeback:1:500", fee: 7 },
+    { payment_id, item: "settlement", fee: 100 },
+  ]);
+  const lines = await database.query((sql) =>
+    sql`select payment_id from gateway.reported_lines where reconciliation_id = ${report}`
+  );
+  assert.deepEqual([...lines], [{ payment_id }]);
+});
+
 Deno.test("notification: moves an adopted transaction with a fee in its amount to the payment, which keeps its own amount", async () => {
   await using payments = await openWithWrongClock(0);
   const { app, relay, sandbox, time } = payments;
