@@ -1,7 +1,7 @@
 /** The background work of a service: job queue, worker and schedule. */
 
 import { join } from "node:path";
-import { waitAtMost } from "../concurrency/deadlines.ts";
+import { unlessAborted, waitAtMost } from "../concurrency/deadlines.ts";
 import type { Config } from "../core/config/config.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
@@ -56,13 +56,13 @@ export function createJobs(
     maxRunning: MAX_RUNNING_JOBS,
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
-  const stopping = Promise.withResolvers<void>();
-  let isStopped = false;
+  const stop = new AbortController();
+  const stopping = stop.signal;
   // A sweep that a stop cuts off has not failed: the next start sweeps again.
-  const logFailure = (error: unknown) => isStopped || service.log.error("sweep_failed", error);
-  const runDue = createScheduler(service, createSchedule({ ...service, worker }));
-  let scheduled = Promise.resolve();
-  crons.start(() => scheduled = runDue());
+  const logFailure = (error: unknown) =>
+    stopping.aborted || service.log.error("sweep_failed", error);
+  const scheduler = createScheduler(service, createSchedule({ ...service, worker, stopping }));
+  crons.start(scheduler.runDue);
   return {
     start() {
       worker.start();
@@ -73,15 +73,15 @@ export function createJobs(
       Promise.all(sweeps.map((sweep) => sweep(service))).catch(logFailure);
     },
     async recover() {
-      if (isStopped) return false;
-      await Promise.race([sweepDeliveries(service).catch(logFailure), stopping.promise]);
-      return !isStopped;
+      if (stopping.aborted) return false;
+      const sweep = sweepDeliveries(service).catch(logFailure);
+      await unlessAborted(sweep, stopping).catch(() => {});
+      return !stopping.aborted;
     },
     async stop(graceMs) {
-      isStopped = true;
-      stopping.resolve();
+      stop.abort();
       crons.stop();
-      await Promise.all([worker.close(graceMs), waitAtMost(graceMs, scheduled)]);
+      await Promise.all([worker.close(graceMs), waitAtMost(graceMs, scheduler.idle())]);
     },
   };
 }

@@ -27,32 +27,42 @@ const EARLY_MS = 1_000;
 /** A cron that still runs is not started again, so it ends before the next minute. */
 const MAX_SCHEDULE_MS = 55_000;
 
-/**
- * Returns a function that runs the entries that are due. Call it every minute. An entry that takes
- * longer than a minute continues in the background, and is not started again until it has ended.
- */
+export interface Scheduler {
+  /**
+   * Runs the entries that are due. Call it every minute. An entry that takes longer than a minute
+   * continues in the background, and is not started again until it has ended.
+   */
+  runDue(): Promise<void>;
+  /** Resolves when the entries that run now have ended. */
+  idle(): Promise<void>;
+}
+
 export function createScheduler(
   service: Pick<Service, "database" | "clock" | "log">,
   entries: readonly ScheduleEntry[],
-): () => Promise<void> {
-  const running = new Set<string>();
+): Scheduler {
+  const running = new Map<string, Promise<void>>();
   let last: Date | null = null;
 
   async function run(entry: ScheduleEntry): Promise<void> {
-    running.add(entry.name);
-    await tick(service, entry);
+    const ticking = tick(service, entry);
+    running.set(entry.name, ticking);
+    await ticking;
     running.delete(entry.name);
   }
 
-  return async function runDue() {
-    const minute = currentMinute(service.clock());
-    // Usually the previous minute; earlier if the timer or the clock skipped a minute.
-    const since = last ?? new Date(minute.getTime() - MINUTE_MS);
-    last = minute;
-    const due = entries.filter(({ name, cron }) =>
-      nextRun(cron, since) <= minute && !running.has(name)
-    );
-    await waitAtMost(MAX_SCHEDULE_MS, Promise.all(due.map(run)));
+  return {
+    async runDue() {
+      const minute = currentMinute(service.clock());
+      // Usually the previous minute; earlier if the timer or the clock skipped a minute.
+      const since = last ?? new Date(minute.getTime() - MINUTE_MS);
+      last = minute;
+      const due = entries.filter(({ name, cron }) =>
+        nextRun(cron, since) <= minute && !running.has(name)
+      );
+      await waitAtMost(MAX_SCHEDULE_MS, Promise.all(due.map(run)));
+    },
+    idle: async () => void await Promise.all(running.values()),
   };
 }
 
@@ -64,7 +74,7 @@ function currentMinute(now: number): Date {
 export async function tick(
   { database, clock, log }: Pick<Service, "database" | "clock" | "log">,
   entry: ScheduleEntry,
-) {
+): Promise<void> {
   const task = entry.name;
   try {
     const now = clock();

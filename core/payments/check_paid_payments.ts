@@ -4,7 +4,7 @@
  * almost all of these checks find no change, and each job would cost several database writes.
  */
 
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../concurrency/deadlines.ts";
 import { hasDueJob, LANES } from "../../db/jobs/jobs.ts";
 import {
   listPaidPayments,
@@ -40,8 +40,6 @@ const LOOK_BACK_SECONDS = 24 * 3_600;
 /** If a job that checks a record has waited this long, the gateway or the service is busy. */
 const BUSY_MS = 60_000;
 
-type Wait = (ms: number) => Promise<unknown>;
-
 export interface PaidChecksResult {
   unchanged: number;
   changed: number;
@@ -54,14 +52,18 @@ export interface PaidChecksResult {
   behind_seconds: number;
 }
 
-/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the run. */
+/**
+ * Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the run. Ends early
+ * if `stopping` is aborted. `wait` pauses between two checks.
+ */
 export async function checkPaidPayments(
-  service: Service,
-  wait: Wait = delay,
+  service: Service & { stopping?: AbortSignal },
+  wait: Run["wait"] = pause,
 ): Promise<PaidChecksResult> {
   const { database, clock, recheck } = service;
   const cohorts = paidCohorts(recheck);
-  const run: Run = { endsAt: performance.now() + RUN_MS, left: recheck.perMinute, wait };
+  const stopping = service.stopping ?? AbortSignal.any([]);
+  const run: Run = { endsAt: performance.now() + RUN_MS, left: recheck.perMinute, stopping, wait };
   const result: PaidChecksResult = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
   if (recheck.perMinute === 0) return result;
   while (true) {
@@ -92,7 +94,8 @@ interface Run {
   endsAt: number;
   /** How many more checks it may make. */
   left: number;
-  wait: Wait;
+  stopping: AbortSignal;
+  wait(ms: number, signals: AbortSignal[]): Promise<unknown>;
 }
 
 /** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
@@ -116,12 +119,13 @@ async function checkAll(
   async function checkInTurn(): Promise<void> {
     while (
       next < due.length && run.left > 0 && performance.now() < run.endsAt &&
-      gatewayPauseMs(service) === 0
+      !run.stopping.aborted && gatewayPauseMs(service) === 0
     ) {
       run.left--;
       const { payment_id } = due[next++]!;
       const waitMs = Math.min(intervalMs, run.endsAt - performance.now());
-      const [outcome] = await Promise.all([checkOne(service, payment_id), run.wait(waitMs)]);
+      const waited = run.wait(waitMs, [run.stopping]);
+      const [outcome] = await Promise.all([checkOne(service, payment_id), waited]);
       result[outcome]++;
     }
   }

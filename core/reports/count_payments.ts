@@ -22,15 +22,16 @@ export interface StatsRun {
   is_complete: boolean;
 }
 
-/** Returns at the deadline even if changes are left; the next run continues. */
+/** Returns early if the time is up or `stopping` is aborted; the next run continues. */
 export async function updateStats(
-  service: Pick<Service, "database" | "clock">,
+  service: Pick<Service, "database" | "clock"> & { stopping?: AbortSignal },
   maxRunMs = MAX_RUN_MS,
 ): Promise<StatsRun> {
   const deadline = performance.now() + maxRunMs;
-  const first = await countAll(service, deadline);
+  const isOver = () => service.stopping?.aborted === true || performance.now() > deadline;
+  const first = await countAll(service, isOver);
   if (!first.is_complete) return first;
-  const changed = await countChanged(service, deadline);
+  const changed = await countChanged(service, isOver);
   return { ...changed, counted: first.counted + changed.counted };
 }
 
@@ -44,12 +45,12 @@ export async function rebuildStats(service: Pick<Service, "database" | "clock">)
 /** Counts all payments, sorted by id, in the first run and after a reset; later does nothing. */
 async function countAll(
   { database }: Pick<Service, "database">,
-  deadline: number,
+  isOver: () => boolean,
 ): Promise<StatsRun> {
   let { rebuilt_to } = await database.query(db.findProgress, "find stats progress");
   let counted = 0;
   while (rebuilt_to !== null) {
-    if (performance.now() > deadline) return { counted, is_complete: false };
+    if (isOver()) return { counted, is_complete: false };
     rebuilt_to = await database.transaction(async (sql) => {
       // Not the value that was read before: another run or a reset may have changed it since.
       const { rebuilt_to: after } = await db.lockProgress(sql);
@@ -68,7 +69,7 @@ async function countAll(
 /** Counts the payments that have a new entry in the history since the last counted entry. */
 async function countChanged(
   { database, clock }: Pick<Service, "database" | "clock">,
-  deadline: number,
+  isOver: () => boolean,
 ): Promise<StatsRun> {
   const began = await database.query(db.findProgress, "find stats progress");
   let lastId = began.counted_to;
@@ -90,7 +91,7 @@ async function countChanged(
     counted += ids.length;
     lastId = entries.at(-1)?.id ?? lastId;
     const isComplete = entries.length < BATCH;
-    if (!isComplete && performance.now() <= deadline) continue;
+    if (!isComplete && !isOver()) continue;
     const end = { began, lastId, asOf: isComplete ? asOf : null };
     await database.query((sql) => db.endRun(sql, end), "end stats run");
     return { counted, is_complete: isComplete };

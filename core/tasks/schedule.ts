@@ -15,8 +15,12 @@ import { syncSubscriptionStatus } from "../subscriptions/sync_subscription_statu
 import type { Worker } from "../jobs/worker.ts";
 import { sweepDeliveries } from "../webhooks/sweep.ts";
 
-/** The service, and the worker that sweeps for its jobs. */
-export type ScheduledService = Service & { worker: Worker };
+export interface ScheduledService extends Service {
+  /** Sweeps for its jobs. */
+  worker: Worker;
+  /** Aborted at shutdown: tasks that take long then end early, and the next run continues. */
+  stopping: AbortSignal;
+}
 
 interface Scheduled extends Omit<ScheduleEntry, "run"> {
   run(service: ScheduledService): Promise<unknown>;
@@ -33,8 +37,8 @@ export const SCHEDULE: readonly Scheduled[] = [
   // be sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
   { name: "check_checkouts", cron: "* * * * *", run: checkCheckouts },
-  { name: "check_paid_payments", cron: "* * * * *", run: (service) => checkPaidPayments(service) },
-  { name: "update_stats", cron: "* * * * *", run: (service) => updateStats(service) },
+  { name: "check_paid_payments", cron: "* * * * *", run: checkPaidPayments },
+  { name: "update_stats", cron: "* * * * *", run: updateStats },
   { name: "check_invariants", cron: "* * * * *", run: (service) => checkInvariants(service) },
   { name: "check_attention", cron: "* * * * *", run: checkAttention },
   { name: "prune", cron: "*/10 * * * *", run: (service) => prune(service) },

@@ -126,7 +126,11 @@ Deno.test("schedule: of five instances of the service, exactly one runs each tic
   );
   const runs: Record<string, number> = {};
   const schedules = apps.map(({ service }) =>
-    createSchedule({ ...service, worker: createWorker({ ...service, tasks: {}, maxRunning: 1 }) })
+    createSchedule({
+      ...service,
+      worker: createWorker({ ...service, tasks: {}, maxRunning: 1 }),
+      stopping: AbortSignal.any([]),
+    })
       .map((
         entry,
       ) => ({

@@ -116,7 +116,7 @@ Deno.test("schedule: runs each entry when it is due, and makes up for skipped mi
     ...newEntry(() => Promise.resolve(void ran.push(cron))),
     cron,
   }));
-  const runDue = createScheduler({ ...instance, clock: () => now }, entries);
+  const { runDue } = createScheduler({ ...instance, clock: () => now }, entries);
   async function ranAt(minute: number): Promise<string[]> {
     now = NOON + minute * MINUTE_MS;
     await runDue();
@@ -141,7 +141,7 @@ Deno.test("schedule: an entry that still runs delays no other entry, and is not 
     newEntry(() => (starts.slow++, slow.promise)),
     newEntry(() => Promise.resolve(void starts.quick++)),
   ];
-  const runDue = createScheduler({ ...instance, clock: () => now }, entries);
+  const { runDue } = createScheduler({ ...instance, clock: () => now }, entries);
   const first = runDue();
   await until("both have started", () => starts.slow === 1 && starts.quick === 1);
   // The end of the first run may not be stored yet.

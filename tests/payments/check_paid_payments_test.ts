@@ -212,6 +212,19 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
   assert.equal(await paid.sweep(), 0, "each payment is checked once");
 });
 
+Deno.test("check_paid_payments: ends early when the service stops, and the next run continues", async () => {
+  await using paid = await openPaid();
+  for (let count = 0; count < 5; count++) await paid.paid("gopay");
+  await paid.advance(DAY);
+  const stop = new AbortController();
+  const stopped = { ...paid.app.service, stopping: stop.signal };
+  const first = await checkPaidPayments(stopped, () => Promise.resolve(stop.abort()));
+  assert.equal(first.unchanged, 1, "the check that ran");
+  assert.ok(first.behind_seconds > 0);
+  const second = await checkPaidPayments(paid.app.service, () => Promise.resolve());
+  assert.equal(second.unchanged, 4);
+});
+
 Deno.test("check_paid_payments: makes no calls while other checks wait, and catches up afterwards", async () => {
   await using paid = await openPaid();
   await paid.paid("permata");

@@ -152,6 +152,18 @@ Deno.test("update of stats: a backlog that takes longer than a run is counted by
   assert.equal(await countedPayments(payments), 2 * MANY);
 });
 
+Deno.test("update of stats: ends early when the service stops, and the next run continues", async () => {
+  await using payments = await openStats();
+  await insertPayments(payments, 2 * MANY);
+  await addToHistory(payments);
+  const { service } = payments.app;
+  const stopped = await updateStats({ ...service, stopping: AbortSignal.abort() });
+  assert.equal(stopped.is_complete, false);
+  assert.ok(stopped.counted <= 500, `${stopped.counted}`);
+  await updateStats(service);
+  assert.equal(await countedPayments(payments), 2 * MANY);
+});
+
 Deno.test("update of stats: a run that ends at its deadline skips no entry that it has not read", async () => {
   await using payments = await openStats();
   const { service } = payments.app;

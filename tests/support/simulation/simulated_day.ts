@@ -64,7 +64,8 @@ export async function openSimulatedDay(
 export function createTestSchedule({ service, handlers }: TestApp): ScheduleEntry[] {
   const tasks = createTasks(service, handlers);
   const worker = createWorker({ ...service, tasks, maxRunning: 8 });
-  return createSchedule({ ...service, worker }).filter(({ name }) => name !== "check_invariants");
+  const schedule = createSchedule({ ...service, worker, stopping: AbortSignal.any([]) });
+  return schedule.filter(({ name }) => name !== "check_invariants");
 }
 
 /** Runs the entries that are due at the current minute, in order. */
