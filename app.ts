@@ -236,7 +236,11 @@ function routeOnDemand(
 ): void {
   let pages: Promise<Hono<AppEnv>> | undefined;
   app.all(`${path}*`, async (c) => {
-    pages ??= load().then((router) => createHono().route(path, router));
+    pages ??= load().then((router) => createHono().route(path, router)).catch((error) => {
+      // For example too many open files: the next request loads them again.
+      pages = undefined;
+      throw error;
+    });
     return (await pages).fetch(c.req.raw, c.env);
   });
 }
