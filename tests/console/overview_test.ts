@@ -138,7 +138,7 @@ Deno.test("console overview: the chart has a legend, a title, and a table with t
 });
 
 Deno.test("console overview: the figures are read again only when the statistics were updated", async () => {
-  const clock = manualClock();
+  const clock = manualClock(timeOf("08:30"));
   let reads = 0;
   await using payments = await openPayments({
     now: clock.now,
