@@ -1,13 +1,4 @@
-/**
- * `deno task bench [NAME…] [--large] [--write] [--OPTION=VALUE…]`: runs all benchmarks, or only the
- * named ones, one after the other. At the end it shows a table of the operations whose processor
- * time was measured.
- *
- * - `--large`: more rounds, and tables with a million payments; takes far longer.
- * - `--write`: writes the table into `docs/figures.md`.
- *
- * Each benchmark gets the other options.
- */
+/** `deno task bench`: `USAGE` describes it. */
 
 import { join } from "node:path";
 import { createDataFolder } from "../tests/support/project.ts";
@@ -45,12 +36,14 @@ const BENCHMARKS = [
 
 const WRITE = "--write";
 
-const USAGE = `Usage: deno task bench [NAME…] [--large] [--write]
+const USAGE = `Usage: deno task bench [NAME…] [--large] [--write] [--OPTION=VALUE…]
 
-Runs all benchmarks, or only the named ones, and shows the processor time of their operations.
+Runs all benchmarks, or only the named ones, one after the other. At the end it shows a table of the
+operations whose processor time was measured.
 
-  --large  more rounds, and tables with a million payments
-  --write  writes the table into docs/figures.md
+  --large         more rounds, and tables with a million payments; takes far longer
+  --write         writes the table into docs/figures.md
+  --OPTION=VALUE  for the benchmarks that have it, such as --notifications=20000
 
 Benchmarks: ${BENCHMARKS.join(", ")}`;
 

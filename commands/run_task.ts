@@ -169,7 +169,6 @@ async function openService(
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= clock() && queued.add(id)),
-
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };

@@ -1,7 +1,8 @@
 /**
  * Counts the requests of callers over all instances. A request never waits for it: each instance
- * has its own buckets, and exchanges with PostgreSQL what it accepted for what is left. While the
- * database does not respond, each instance applies the limit alone.
+ * has its own buckets. From time to time it reports to PostgreSQL how many requests it has
+ * accepted, and reads how many each caller may still send. While the database does not respond,
+ * each instance applies the limit alone.
  */
 
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";

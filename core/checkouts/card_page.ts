@@ -81,7 +81,7 @@ export async function openCardPage(
   }
 }
 
-/** Unless another call has opened the page meanwhile. */
+/** Ends the attempt that the gateway refused, unless another call has opened its page meanwhile. */
 async function endRefused(
   service: Service,
   known: GatewayCheckout,
@@ -188,7 +188,7 @@ function pageRequest(
   return length <= MAX_REQUEST_BYTES ? withItems : request;
 }
 
-/** If the attempt was closed meanwhile, cancels the page instead: it is shown to no one. */
+/** If the attempt was closed meanwhile, cancels the page, which no customer has seen. */
 async function storePage(
   service: Service,
   known: GatewayCheckout,
@@ -404,7 +404,7 @@ async function replacePage(
   }
 }
 
-/** Until then, a card that was tried on the page can wait for the customer at the bank. */
+/** How long a card that was tried can wait at the bank for the customer after the page's end. */
 const BANK_MS = 15 * MINUTE_MS;
 
 /** Whether the page has ended by itself, if the clocks and the account allow to decide that. */

@@ -58,7 +58,7 @@ export interface Examined extends Pick<Service, "clock" | "secrets" | "poster"> 
   /** Null without a database. */
   clockCheck: Service["clockCheck"] | null;
   gateway: GatewayClient;
-  /** Where the outside reaches the service; null: unknown. */
+  /** The public address of the service; null: unknown. */
   publicUrl: string | null;
 }
 

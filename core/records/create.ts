@@ -269,7 +269,12 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
   );
   if (record && record.user_id !== caller.userId) {
     service.keyReleases.add(known.key);
-    throw violationOf(service.log, kind.resource, id, "the key of another user names it");
+    throw violationOf(
+      service.log,
+      kind.resource,
+      id,
+      "an idempotency key of another user names it",
+    );
   }
   return { type: "resume", earlier: { id, record, key: known.key }, request };
 }

@@ -161,7 +161,7 @@ export function requireInvariants<R extends GatewayRecord>(
 /** Logs the violation, and returns the error to throw. */
 export function violationOf(log: Log, resource: Resource, id: string, violation: string): Error {
   const error = new Error(
-    `The ${resource} ${id} is not changed, because it is wrong: ${violation}`,
+    `The ${resource} ${id} is wrong, and nothing was written: ${violation}`,
   );
   log.error("invariant_violated", error, { [`${resource}_id`]: id });
   return error;

@@ -22,7 +22,7 @@ export interface Links {
   url(target: LinkTarget): string | null;
   /** Null: no link of this installation has this token. */
   read(token: string): LinkTarget | null;
-  /** Where the outside reaches this service, without a slash at the end; null: unknown. */
+  /** The public address of this service, without a slash at the end; null: unknown. */
   publicUrl(): string | null;
 }
 

@@ -126,11 +126,11 @@ export async function adoptCharges(
       if (!(error instanceof GatewayError)) throw error;
       // If the gateway is down, the other requests would fail too.
       if (error.failure !== "answered") throw error;
-      if (!isTransactionNotFound(error)) failures.push(error);
-      // The gateway lists the charge but does not know it. Repeating the request would not help.
-      else {service.log.error("charge_unknown_to_gateway", error, {
-          subscription_id: subscription.id,
-        });}
+      if (isTransactionNotFound(error)) {
+        // The gateway lists the charge but does not know it. Repeating the request would not help.
+        const { id } = subscription;
+        service.log.error("charge_unknown_to_gateway", error, { subscription_id: id });
+      } else failures.push(error);
     }
   }
   if (failures[0]) throw failures[0];

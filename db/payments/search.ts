@@ -185,9 +185,9 @@ export async function hasTrigramIndex(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Whether PostgreSQL finds three characters in the text to look up, of which one or two can be the
- * beginning or the end of a word. Without them it would read the whole index. Letters of other
- * alphabets do not count, because they count only in some locales of the database.
+ * Whether the text has a group of three characters that PostgreSQL can look up. The beginning and
+ * the end of a word count as spaces. Without such a group it would read the whole index. Letters of
+ * other alphabets are left out, because only some locales of the database look them up.
  */
 export function hasTrigrams(text: string): boolean {
   return /[a-z0-9]{3}|[ -/:-@[-`{-~][a-z0-9]|[a-z0-9]{2}[ -/:-@[-`{-~]/i.test(text);

@@ -152,8 +152,8 @@ function reserveOrdersSql(isClaimed: string, reservedBy?: string): string {
             and other.user_id <> new_record.user_id and other.revoked_at is null)
       order by order_id
       -- Only a failed record frees its order id, and only for the same user; the order ids of a
-      -- checkout stay its own. The record's user is
-      -- compared, not that of the order id, so that a stranger's id takes as long as one's own.
+      -- checkout stay its own. The record's user is compared, not that of the order id, so that a
+      -- stranger's id takes as long as one's own.
       on conflict (order_id) do update set holder_id = excluded.holder_id
       where exists (select from gateway.payments payment
           where payment.id = taken.holder_id and payment.user_id = excluded.user_id

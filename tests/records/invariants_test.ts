@@ -345,7 +345,7 @@ Deno.test("charge: a retry whose key names the payment of another user is refuse
   const problem = await assertProblem(response, 500, "internal_error");
   assert.equal(problem.payment_id, undefined);
   assert.deepEqual(await rowsOf(payments, id), before);
-  assertLogged(payments, "payment", id, /the key of another user names it/);
+  assertLogged(payments, "payment", id, /an idempotency key of another user names it/);
 });
 
 Deno.test("record writes: a row of another record is refused, instead of being left out", async () => {
