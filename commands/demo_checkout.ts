@@ -41,8 +41,18 @@ const SHORTEST_MS = 60 * 60 * 1_000;
 /** How many of the developer's own checkouts may be newer than the demo. */
 const MAX_NEWER = 100;
 
+/** The link of the demo. Null: it could not be opened; the service runs without it. */
+export async function openDemoCheckout(service: Service): Promise<string | null> {
+  try {
+    return await findOrCreate(service);
+  } catch (error) {
+    service.log.error("demo_checkout_failed", error);
+    return null;
+  }
+}
+
 /** Returns the link of the demo that is still open, so that restarts do not pile them up. */
-export async function openDemoCheckout(service: Service): Promise<string> {
+async function findOrCreate(service: Service): Promise<string> {
   const { checkouts } = await listCheckouts(service, CALLER, {
     status: ["open"],
     after: null,

@@ -11,7 +11,7 @@ export interface StartMessage {
   /** The address of the sandbox that this process runs, if any. */
   sandbox: string | null;
   /** What a newcomer tries first; null unless this is the embedded default. */
-  firstSteps: { demo: string; keys: DevelopmentKeys } | null;
+  firstSteps: { demo: string | null; keys: DevelopmentKeys } | null;
 }
 
 export function printStartMessage(message: StartMessage): void {
@@ -35,7 +35,7 @@ export function printStartMessage(message: StartMessage): void {
   if (gateway) lines.push(`  Gateway     ${gateway}`);
   if (firstSteps) {
     const { demo, keys } = firstSteps;
-    link("Demo", demo, "pay as a customer");
+    if (demo) link("Demo", demo, "pay as a customer");
     lines.push(
       "",
       "  Development keys (valid on this machine only)",

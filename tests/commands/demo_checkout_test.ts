@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { openDemoCheckout } from "../../commands/demo_checkout.ts";
 import { DEVELOPER } from "../../commands/development_keys.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { openCheckouts } from "../support/checkouts/checkouts.ts";
 import { manualClock } from "../support/manual_clock.ts";
 
@@ -27,4 +28,22 @@ Deno.test("demo checkout: a restart shows the same one until it ends, and never 
     200,
   );
   assert.notEqual(await openDemoCheckout(app.service), second);
+});
+
+Deno.test("demo checkout: the service starts without it if the database does not respond in time", async () => {
+  let isSlow = false;
+  await using checkouts = await openCheckouts({
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query: async (work, name) => {
+        if (isSlow) throw new DatabaseUnavailable("No response");
+        return await database.query(work, name);
+      },
+    }),
+  });
+  isSlow = true;
+  assert.equal(await openDemoCheckout(checkouts.app.service), null);
+  isSlow = false;
+  const logged = checkouts.app.logged().filter(({ event }) => event === "demo_checkout_failed");
+  assert.equal(logged.length, 1);
 });

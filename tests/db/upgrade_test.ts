@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sendUntilAnswered } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { checkOutRelease } from "../support/git.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
@@ -16,7 +17,8 @@ const RUN = [Deno.execPath(), "run", "-A", "--no-prompt", "main.ts"];
 /** The responses of the release are not those of the current document, which has more members. */
 async function call(service: ServiceProcess, path: string, init: RequestInit = {}) {
   const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
-  const response = await fetch(new URL(path, service.url), { ...init, headers });
+  const url = new URL(path, service.url);
+  const response = await sendUntilAnswered(() => fetch(url, { ...init, headers }));
   return { status: response.status, body: await response.json() };
 }
 

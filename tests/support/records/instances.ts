@@ -16,7 +16,7 @@ import {
   subscriptionRequest,
 } from "./requests.ts";
 import { type Json, SERVER_KEY } from "../gateway/sandbox.ts";
-import { until } from "../until.ts";
+import { sendUntilAnswered } from "../client.ts";
 
 export interface Instances extends RelayedPayments {
   apps: TestApp[];
@@ -89,15 +89,7 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
         },
       };
       const app = next();
-      let response = await app.as(key, path, init);
-      // Retries a 503, as clients do: on a slow machine the service can exceed its own time limits.
-      await until(`${path} has a response other than 503`, async () => {
-        if (response.status !== 503) return true;
-        await response.body?.cancel();
-        response = await app.as(key, path, init);
-        return false;
-      });
-      return response;
+      return await sendUntilAnswered(() => app.as(key, path, init));
     },
     async notify(body) {
       const response = await notify({ ...payments, app: next() }, body);
