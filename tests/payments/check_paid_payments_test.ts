@@ -215,7 +215,7 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
 Deno.test("check_paid_payments: ends early when the service stops, and the next run continues", async () => {
   await using paid = await openPaid();
   for (let count = 0; count < 5; count++) await paid.paid("gopay");
-  await paid.advance(DAY);
+  await paid.advance(DAY + 10 * MINUTE);
   const stop = new AbortController();
   const stopped = { ...paid.app.service, stopping: stop.signal };
   const first = await checkPaidPayments(stopped, () => Promise.resolve(stop.abort()));
