@@ -323,20 +323,20 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
     where id >= ${start?.id ?? NIL}::uuid order by id desc`;
 }
 
-/** How many entries of the index of unanswered payments are examined at most. */
+/** How many of the newest payments without a response are examined at most. */
 const MAX_UNANSWERED = 1_000;
 
 /**
  * Selects pending payments that were created before this time and got no response from the gateway.
- * The index also contains the few payments that ended without a response. Sorted like the index, so
- * that PostgreSQL uses it.
+ * The index also contains payments that ended without a response. A payment without a response is
+ * pending for minutes, so it is among the newest. Sorted like the index, so that PostgreSQL uses it.
  */
 export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
   return sql`
     select * from (
       select ${sql(SUMMARY_COLUMNS)} from gateway.payments
       where transaction_id is null and not is_refused
-      order by order_id limit ${MAX_UNANSWERED}
+      order by (transaction_id is null) desc, id desc limit ${MAX_UNANSWERED}
     ) unanswered
     where transaction_status = 'pending' and created_at < ${createdBefore}`;
 }

@@ -128,11 +128,12 @@ export interface Unanswered {
 /** Requests without a response from the gateway: creations, and actions on subscriptions. */
 export async function countUnanswered(sql: Sql): Promise<Unanswered> {
   const [found] = await sql.unsafe<[Unanswered]>(
-    // The index of these payments also holds the few that ended without a response.
+    // The newest, because the index of these payments also holds those that ended without a response.
     `select (
       select count(*) from (
         select transaction_status from gateway.payments
-        where transaction_id is null and not is_refused limit ${MAX_COUNTED + 1}
+        where transaction_id is null and not is_refused
+        order by (transaction_id is null) desc, id desc limit ${MAX_COUNTED + 1}
       ) payment where transaction_status = 'pending'
     ) as payments,
     (${countSql("gateway.invoices where status = 'pending'")}) as invoices,

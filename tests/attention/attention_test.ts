@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { checkAttention } from "../../core/attention/check_attention.ts";
+import type { Caller } from "../../core/auth/caller.ts";
 import { ATTENTION_CAUSES, type AttentionCause } from "../../core/events/attention.ts";
 import { newId } from "../../core/ids.ts";
+import { listUnansweredPayments } from "../../core/payments/read.ts";
 import { countLastingUnknowns } from "../../db/reports/attention.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp } from "../support/app.ts";
@@ -165,6 +167,33 @@ Deno.test("attention: an endpoint that fails for less than half an hour, and a f
   await runSql(databaseUrl, outcomes_unknown.raise.replace(AN_HOUR_AGO, NOW));
   await runSql(databaseUrl, webhook_endpoints_failing.raise.replace(AN_HOUR_AGO, NOW));
   assert.deepEqual(await checkAttention(app.service), { raised: [], cleared: [] });
+});
+
+Deno.test("attention: a payment without a response is raised and listed, however many ended without one before", async () => {
+  await using payments = await openPayments();
+  const { app, databaseUrl } = payments;
+  await runSql(
+    databaseUrl,
+    `insert into gateway.payments (id, user_id, order_id, payment_type, gross_amount, currency,
+      transaction_status, sent_at, created_at, updated_at)
+    select uuidv7(-age), 'alice', order_id, 'gopay', 44000, 'IDR', status, now() - age, now() - age,
+      now() - age
+    from (
+      select 'a-' || number, 'failure', interval '1 day' from generate_series(1, 1001) number
+      union all select 'b', 'pending', interval '1 hour'
+    ) made (order_id, status, age)`,
+  );
+  const { raised } = await checkAttention(app.service);
+  assert.deepEqual(raised, ["outcomes_unknown"]);
+  const staff: Caller = {
+    userId: "ops",
+    isStaff: true,
+    isViewer: false,
+    credential: "api_key",
+    keyPrefix: null,
+  };
+  const list = await listUnansweredPayments(app.service, staff, { after: null, limit: 10 });
+  assert.deepEqual(list.payments.map(({ order_id }) => order_id), ["b"]);
 });
 
 Deno.test("attention: a refund with an unknown outcome counts, however many newer refunds there are", async () => {
