@@ -13,8 +13,8 @@ export interface QrImage {
 
 /** Null: there is none, it is not on the gateway's own host, or the gateway does not send it. */
 export async function fetchQrImage(
-  { gateway }: Service,
-  { qr_url }: GatewayPayment,
+  { gateway }: { gateway: Pick<Service["gateway"], "baseUrl"> },
+  { qr_url }: Pick<GatewayPayment, "qr_url">,
 ): Promise<QrImage | null> {
   const url = qr_url === null ? null : URL.parse(qr_url);
   if (!url || url.origin !== new URL(gateway.baseUrl).origin) return null;
@@ -25,10 +25,26 @@ export async function fetchQrImage(
     });
     const type = response.headers.get("content-type") ?? "";
     const isImage = response.ok && /^image\/(png|svg\+xml|jpeg)\b/.test(type);
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    return isImage && bytes.length <= MAX_BYTES ? { type, bytes } : null;
+    const bytes = await readBytes(response, isImage ? MAX_BYTES : 0);
+    return isImage && bytes ? { type, bytes } : null;
   } catch {
     // The gateway is down. The page offers the button to the wallet's app.
     return null;
   }
+}
+
+/** Null: the body is longer than the limit. */
+async function readBytes(
+  { body }: Response,
+  limit: number,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const bytes = new Uint8Array(limit);
+  let length = 0;
+  // Leaving the loop early cancels the body and closes the connection.
+  for await (const chunk of body ?? []) {
+    if (length + chunk.length > limit) return null;
+    bytes.set(chunk, length);
+    length += chunk.length;
+  }
+  return bytes.slice(0, length);
 }

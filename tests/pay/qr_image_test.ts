@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fetchQrImage } from "../../core/checkouts/qr_image.ts";
 import { openCheckouts, PUBLIC_URL, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import { openFakeGateway } from "../support/gateway/gateway.ts";
 
@@ -37,6 +38,25 @@ Deno.test("QR code: is fetched from no host but the gateway's", async () => {
   );
   const image = await open(checkouts, payment_page_url!, "/qr");
   assert.deepEqual([image.status, other.received.length], [404, 0]);
+});
+
+Deno.test("QR code: of an image that is too large, only the beginning is read", async () => {
+  const chunk = new Uint8Array(100_000);
+  let sent = 0;
+  await using server = openFakeGateway(() => {
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += chunk.length;
+        if (sent > 500_000_000) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    return new Response(body, { headers: { "Content-Type": "image/png" } });
+  });
+  const gateway = { baseUrl: server.url };
+  assert.equal(await fetchQrImage({ gateway }, { qr_url: `${server.url}/qr` }), null);
+  // Buffers of the sockets take a few megabytes.
+  assert.ok(sent < 100_000_000, `${sent} bytes`);
 });
 
 Deno.test("QR code of QRIS: can be saved as a picture", async () => {
