@@ -11,13 +11,13 @@ export interface QrImage {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Null: there is none, it is not on the gateway's own host, or the gateway does not send it. */
+/** Null: there is none, it is not on a host of the gateway, or the gateway does not send it. */
 export async function fetchQrImage(
   { gateway }: { gateway: Pick<Service["gateway"], "baseUrl"> },
   { qr_url }: Pick<GatewayPayment, "qr_url">,
 ): Promise<QrImage | null> {
   const url = qr_url === null ? null : URL.parse(qr_url);
-  if (!url || url.origin !== new URL(gateway.baseUrl).origin) return null;
+  if (!url || !isOfGateway(url, gateway.baseUrl)) return null;
   try {
     const response = await fetch(url, {
       redirect: "error",
@@ -31,6 +31,17 @@ export async function fetchQrImage(
     // The gateway is down. The page offers the button to the wallet's app.
     return null;
   }
+}
+
+/** The hosts from which the gateway sends images of its newer QR codes, by the host of its API. */
+const IMAGE_HOSTS: Record<string, string> = {
+  "https://api.midtrans.com": "https://merchants-app.midtrans.com",
+  "https://api.sandbox.midtrans.com": "https://merchants-app.sbx.midtrans.com",
+};
+
+export function isOfGateway({ origin }: URL, baseUrl: string): boolean {
+  const own = new URL(baseUrl).origin;
+  return origin === own || origin === IMAGE_HOSTS[own];
 }
 
 /** Null: the body is longer than the limit. */

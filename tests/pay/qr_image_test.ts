@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fetchQrImage } from "../../core/checkouts/qr_image.ts";
+import { fetchQrImage, isOfGateway } from "../../core/checkouts/qr_image.ts";
 import { openCheckouts, PUBLIC_URL, type TestCheckouts } from "../support/checkouts/checkouts.ts";
 import { openFakeGateway } from "../support/gateway/gateway.ts";
 
@@ -38,6 +38,13 @@ Deno.test("QR code: is fetched from no host but the gateway's", async () => {
   );
   const image = await open(checkouts, payment_page_url!, "/qr");
   assert.deepEqual([image.status, other.received.length], [404, 0]);
+});
+
+Deno.test("QR code: the gateway's newer codes are fetched from the gateway's host for them", () => {
+  const image = new URL("https://merchants-app.midtrans.com/v4/qris/gopay/1/qr-code");
+  assert.ok(isOfGateway(image, "https://api.midtrans.com"));
+  assert.ok(!isOfGateway(image, "https://api.sandbox.midtrans.com"));
+  assert.ok(!isOfGateway(image, "http://127.0.0.1:8001"));
 });
 
 Deno.test("QR code: of an image that is too large, only the beginning is read", async () => {
