@@ -104,6 +104,9 @@ const Choice: FC<ChooseProps & { method: ChoosableMethod }> = ({ view, screen, m
   );
 };
 
+/** Between 8 and 15 digits, and no letters. */
+const PHONE_PATTERN = "(?:[^A-Za-z0-9]*[0-9]){8,15}[^A-Za-z0-9]*";
+
 /** OVO sends its request to a phone number, so the row opens a field first. */
 const OvoChoice: FC<ChooseProps & { method: ChoosableMethod }> = ({ view, screen, method }) => {
   const words = view.words.choose;
@@ -126,8 +129,9 @@ const OvoChoice: FC<ChooseProps & { method: ChoosableMethod }> = ({ view, screen
           placeholder="0812 3456 7890"
           value={screen.phone ?? ""}
           required
-          minlength={9}
-          maxlength={20}
+          maxlength={30}
+          pattern={PHONE_PATTERN}
+          title={words.phoneDigits}
           aria-describedby="phone-help"
           aria-invalid={isUnknown ? "true" : undefined}
         />

@@ -212,9 +212,12 @@ async function findPayable(service: Service, target: Target): Promise<GatewayPay
   return payments.find(isPayable) ?? null;
 }
 
+/** Null: the form has no number. Empty: it has one that cannot be right. */
 function phoneOf(sent: unknown): string | null {
-  const digits = typeof sent === "string" ? sent.replaceAll(/[\s().-]/g, "") : "";
-  return /^\+?\d{8,15}$/.test(digits) ? digits : null;
+  if (typeof sent !== "string") return null;
+  // Pasted numbers contain all kinds of spaces, hyphens and invisible marks.
+  const digits = sent.replaceAll(/[^\p{L}\p{N}+]/gu, "");
+  return /^\+?\d{8,15}$/.test(digits) ? digits : "";
 }
 
 function presentPage(service: Service, c: PayContext, target: ShownRecords): PageModel {

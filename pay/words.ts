@@ -45,6 +45,7 @@ const ENGLISH = {
     phone: "Phone number of your OVO account",
     phoneHelp: "Keep your phone at hand: OVO will ask you to confirm there.",
     phoneUnknown: "This number has no OVO account. Please check it.",
+    phoneDigits: "A phone number of 8 to 15 digits",
     withOvo: "Pay with OVO",
   },
   notices: {
@@ -90,6 +91,8 @@ const ENGLISH = {
   waiting: {
     starting: (method: string) => `Preparing your ${method} payment`,
     startingHelp: "This usually takes a few seconds.",
+    repeatHelp: "Does it take longer? Try again. You won’t be charged twice.",
+    repeat: "Try again",
     closing: (method: string) => `Closing your ${method} payment`,
     closingHelp:
       "You can choose another way to pay in a moment. Please don’t pay with the old number or code.",
@@ -180,6 +183,7 @@ const ENGLISH = {
     card: "Card",
     paidAt: "Paid on",
     reference: "Reference",
+    amount: "Amount paid",
     print: "Print or save receipt",
     done: "You can close this page.",
   },
@@ -260,6 +264,7 @@ const INDONESIAN: Words = {
     phone: "Nomor HP akun OVO Anda",
     phoneHelp: "Siapkan HP Anda: OVO akan meminta konfirmasi di sana.",
     phoneUnknown: "Nomor ini belum terdaftar di OVO. Coba periksa lagi.",
+    phoneDigits: "Nomor HP dengan 8 sampai 15 angka",
     withOvo: "Bayar dengan OVO",
   },
   notices: {
@@ -307,6 +312,8 @@ const INDONESIAN: Words = {
   waiting: {
     starting: (method) => `Menyiapkan pembayaran dengan ${method}`,
     startingHelp: "Biasanya hanya beberapa detik.",
+    repeatHelp: "Lebih lama dari itu? Coba lagi. Anda tidak akan ditagih dua kali.",
+    repeat: "Coba lagi",
     closing: (method) => `Menutup pembayaran dengan ${method}`,
     closingHelp:
       "Sebentar lagi Anda bisa memilih cara bayar lain. Jangan bayar ke nomor atau kode yang lama.",
@@ -397,6 +404,7 @@ const INDONESIAN: Words = {
     card: "Kartu",
     paidAt: "Waktu bayar",
     reference: "Nomor referensi",
+    amount: "Jumlah dibayar",
     print: "Cetak atau simpan bukti",
     done: "Halaman ini boleh ditutup.",
   },

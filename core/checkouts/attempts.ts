@@ -26,7 +26,14 @@ import {
   settleLaterJob,
 } from "./checkout_record.ts";
 import { orderIdOf } from "./create.ts";
-import { expirySeconds, isMethod, type MethodId, METHODS, offeredMethods } from "./methods.ts";
+import {
+  expirySeconds,
+  isMethod,
+  type MethodId,
+  METHODS,
+  offeredMethods,
+  refusesPhone,
+} from "./methods.ts";
 import { MAX_ATTEMPTS } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { isCardAttempt, isInProcess, isPayable, openAttempt, paymentsOf } from "./states.ts";
@@ -53,6 +60,8 @@ export async function chooseMethod(
   const open = openAttempt(current);
   // It has ended, or the bank decides about the payment that the customer has made.
   if (current.status !== "open") return { type: "done", checkout: current };
+  // The customer corrects the phone number.
+  if (!canCharge(current, method, phone)) return { type: "done", checkout: current };
   if (open && (open.method !== method || open.is_closing || hasPageEnded(open, service.clock()))) {
     const closed = await closeOpenAttempt(service, current);
     if (openAttempt(closed)) return { type: "waiting", checkout: closed };
@@ -152,7 +161,8 @@ async function closeIfUnwanted(
 
 /**
  * A method that the gateway refuses is not offered again. A wrong phone number can be corrected,
- * and so can what rejects every call, such as a wrong server key.
+ * and so can what rejects every call, such as a wrong server key. A refusal without a code of the
+ * gateway is not about the method.
  */
 async function rememberRefusal(
   service: Service,
@@ -160,9 +170,9 @@ async function rememberRefusal(
   method: MethodId,
   problem: ServiceError,
 ): Promise<GatewayCheckout> {
-  const { outcome, gateway_status_code } = problem.members;
-  if (outcome !== "refused" || METHODS[method].needsPhone) return checkout;
-  if (CALL_REJECTIONS.includes(gateway_status_code as string)) return checkout;
+  const { outcome, gateway_status_code: code } = problem.members;
+  if (outcome !== "refused" || typeof code !== "string") return checkout;
+  if (CALL_REJECTIONS.includes(code) || refusesPhone(method, code)) return checkout;
   return await changeCheckout(
     service,
     checkout,
@@ -173,16 +183,34 @@ async function rememberRefusal(
   );
 }
 
+/** Whether a charge with this method would be complete, so that an attempt can be stored. */
+function canCharge(checkout: GatewayCheckout, method: MethodId, phone: string | null): boolean {
+  if (method === "credit_card") return true;
+  const attempt = { method, order_id: checkout.order_id };
+  const charge = chargeRequest(checkout, attempt, phone, checkout.created_at.getTime());
+  return ChargeSchema.safeParse(charge).success;
+}
+
 function chargeOf(
   checkout: GatewayCheckout,
-  { method: id, order_id }: CheckoutAttempt,
+  attempt: CheckoutAttempt,
   phone: string | null,
   now: number,
 ): ChargeInput & { checkout_id: string } {
+  const parsed = ChargeSchema.parse(chargeRequest(checkout, attempt, phone, now));
+  return { ...parsed, checkout_id: checkout.id };
+}
+
+function chargeRequest(
+  checkout: GatewayCheckout,
+  { method: id, order_id }: Pick<CheckoutAttempt, "method" | "order_id">,
+  phone: string | null,
+  now: number,
+) {
   const method = id as MethodId;
   const seconds = expirySeconds(method, checkout, now);
   const customer = { ...checkout.customer_details, ...phone !== null && { phone } };
-  const parsed = ChargeSchema.parse({
+  return {
     ...METHODS[method].charge,
     gross_amount: checkout.gross_amount,
     order_id,
@@ -191,8 +219,7 @@ function chargeOf(
     metadata: checkout.metadata ?? undefined,
     custom_fields: checkout.custom_fields ?? undefined,
     custom_expiry: seconds === null ? undefined : { expiry_duration: seconds, unit: "second" },
-  });
-  return { ...parsed, checkout_id: checkout.id };
+  };
 }
 
 /**

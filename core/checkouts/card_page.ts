@@ -222,14 +222,8 @@ function pageOf({ secrets }: Service, { id, page }: CheckoutAttempt): Page | nul
  * Where the customer enters the card; null: the page is not open yet, or it cannot be decrypted
  * because the server key has changed.
  */
-export function cardPageUrl(
-  service: Service,
-  attempt: CheckoutAttempt,
-  language: "id" | "en",
-): string | null {
-  const url = URL.parse(pageOf(service, attempt)?.url ?? "");
-  url?.searchParams.set("language", language);
-  return url?.href ?? null;
+export function cardPageUrl(service: Service, attempt: CheckoutAttempt): string | null {
+  return pageOf(service, attempt)?.url ?? null;
 }
 
 /** Until when the customer can use the page. */

@@ -3,7 +3,7 @@
  * attempt with it is closed. The limits and times are the gateway's (docs/gateway.md).
  */
 
-import type { GatewayCheckout } from "../../db/billing/checkouts.ts";
+import type { CheckoutItem, GatewayCheckout } from "../../db/billing/checkouts.ts";
 import type { ChargeInput } from "../payments/charge_input.ts";
 
 /** In the order in which a checkout shows them by default. DANA is not documented for this API. */
@@ -117,6 +117,14 @@ export const METHODS: Record<MethodId, Method> = {
   },
 };
 
+/** Codes of the gateway for an unknown phone number, and for one that cannot be right. */
+const PHONE_REFUSALS = ["404", "400"];
+
+/** Whether the gateway refuses the customer's phone number, and not the method. */
+export function refusesPhone(method: MethodId, statusCode: string | null): boolean {
+  return METHODS[method].needsPhone === true && PHONE_REFUSALS.includes(statusCode ?? "");
+}
+
 export function isMethod(id: string): id is MethodId {
   return Object.hasOwn(METHODS, id);
 }
@@ -141,8 +149,12 @@ function hasDetailsFor(id: MethodId, { customer_details, item_details }: Gateway
   const names = ["first_name", "email", "phone", ...id === "kredivo" ? ["shipping_address"] : []];
   const needed = id === "kredivo" ? ["id", "category", "url"] : ["id"];
   return names.every((name) => customer[name] !== undefined) && item_details !== null &&
-    item_details.length > 0 &&
+    item_details.length > 0 && (id !== "akulaku" || haveDifferentIds(item_details)) &&
     item_details.every((item) => needed.every((name) => Object.hasOwn(item, name)));
+}
+
+function haveDifferentIds(items: CheckoutItem[]): boolean {
+  return new Set(items.map(({ id }) => id)).size === items.length;
 }
 
 /** For how long to ask the gateway to accept the payment, in seconds; null: it decides. */

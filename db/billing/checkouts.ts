@@ -69,6 +69,7 @@ export const CHECKOUT_COLUMNS = {
 };
 
 export interface CheckoutItem {
+  id?: string;
   name: string;
   price: number;
   quantity: number;
