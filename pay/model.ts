@@ -43,10 +43,18 @@ export type Screen =
     phone: string | null;
   }
   /** The service waits for the gateway: a charge or the closing of one is not confirmed yet. */
-  | { type: "waiting"; reason: "starting" | "closing"; method: MethodId }
+  | {
+    type: "waiting";
+    reason: "starting" | "closing";
+    method: MethodId;
+    /** The fields of the form that continues an interrupted charge; null: there is no such form. */
+    repeat: { phone: string | null } | null;
+  }
+  /** The bank asks the customer to confirm a card, or DANA a payment, on a page of its own. */
+  | { type: "confirm"; by: "bank" | "dana"; url: string; endsAt: Date | null }
   | {
     type: "card";
-    /** The gateway's page, where the customer enters the card. */
+    /** The gateway's page, where the customer enters the card; without the language. */
     url: string;
     endsAt: Date;
     /**
@@ -68,6 +76,8 @@ export type Screen =
   | {
     type: "paid";
     method: string;
+    /** Whole rupiah: less than the total if only a part of an authorized card was captured. */
+    amount: number;
     paidAt: Date;
     isLate: boolean;
     paymentId: string;

@@ -4,7 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { jakartaTime, rupiah, webAddress } from "./format.ts";
 import { Line, methodName } from "./methods.tsx";
 import type { Screen } from "./model.ts";
-import { BackToShop, CheckLink, Heading, Sum, type View } from "./parts.tsx";
+import { BackToShop, CheckLink, Heading, linkTo, Sum, type View } from "./parts.tsx";
 import type { Words } from "./words.ts";
 
 type ScreenOf<T extends Screen["type"]> = Extract<Screen, { type: T }>;
@@ -26,7 +26,22 @@ export const Waiting: FC<{ view: View; screen: ScreenOf<"waiting"> }> = ({ view,
           : waiting.closingHelp}
       </p>
       <CheckLink view={view}>{checkAgain}</CheckLink>
+      {screen.repeat && <Repeat view={view} method={screen.method} phone={screen.repeat.phone} />}
     </div>
+  );
+};
+
+/** Continues a charge that was interrupted, or that the gateway did not accept for now. */
+const Repeat: FC<{ view: View; method: string; phone: string | null }> = (
+  { view, method, phone },
+) => {
+  const { waiting } = view.words;
+  return (
+    <form method="post" action={linkTo(view)}>
+      <p class="help">{waiting.repeatHelp}</p>
+      {phone !== null && <input type="hidden" name="phone" value={phone} />}
+      <button type="submit" class="quiet" name="method" value={method}>{waiting.repeat}</button>
+    </form>
   );
 };
 
@@ -64,7 +79,7 @@ export const Paid: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, scree
           <path class="tick" d="m6 12.5 4 4 8-9" />
         </Mark>
         <Heading>{paid.title}</Heading>
-        <Sum amount={order.gross_amount} />
+        <Sum amount={screen.amount} />
         <p>{order.customer_name ? paid.thanks(order.customer_name) : paid.thankYou}</p>
         {screen.isLate && <p class="notice warning">{paid.late(merchant.name)}</p>}
         {url === null
@@ -85,6 +100,7 @@ const Receipt: FC<{ view: View; screen: ScreenOf<"paid"> }> = ({ view, screen })
     [words.paid.paidAt]: jakartaTime(screen.paidAt, language),
     [words.paid.paidWith]: paidWith(words, screen.method),
     [words.paid.reference]: screen.paymentId,
+    ...screen.amount !== order.gross_amount && { [words.paid.amount]: rupiah(screen.amount) },
   };
   return (
     <section class="card receipt" aria-labelledby="receipt">

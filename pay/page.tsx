@@ -4,7 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { firstLetter } from "./assets.tsx";
 import { Choose } from "./choose.tsx";
 import { headingOf, Instructions } from "./instructions.tsx";
-import { Card } from "./card.tsx";
+import { Card, Confirm, confirmTitle } from "./card.tsx";
 import { methodName } from "./methods.tsx";
 import type { PageModel } from "./model.ts";
 import { Ended, Items, Paid, Processing, Waiting } from "./outcomes.tsx";
@@ -126,6 +126,8 @@ function screenOf(view: View): Child {
       return <Waiting view={view} screen={screen} />;
     case "card":
       return <Card view={view} screen={screen} />;
+    case "confirm":
+      return <Confirm view={view} screen={screen} />;
     case "instructions":
       return <Instructions view={view} screen={screen} />;
     case "processing":
@@ -148,6 +150,8 @@ function titleOf(words: Words, { screen }: PageModel): string {
       return words.waiting[screen.reason](methodName(words, screen.method));
     case "instructions":
       return headingOf(words, screen.method);
+    case "confirm":
+      return confirmTitle(words, screen);
     default:
       return words[screen.type].title;
   }

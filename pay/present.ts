@@ -10,6 +10,7 @@ import {
   type MethodId,
   METHODS,
   offeredMethods,
+  refusesPhone,
 } from "../core/checkouts/methods.ts";
 import { MAX_ATTEMPTS } from "../core/checkouts/schema.ts";
 import {
@@ -92,7 +93,7 @@ function screenOf(
   const method = attempt && isMethod(attempt.method) ? attempt.method : null;
   if (status === "processing") return { type: "processing", method };
   if (!attempt || !method) return chooseScreen(checkout, payments, now);
-  if (attempt.is_closing) return { type: "waiting", reason: "closing", method };
+  if (attempt.is_closing) return { type: "waiting", reason: "closing", method, repeat: null };
   const own = paymentsOf(attempt, payments);
   // The payment arrived after the checkout was read.
   if (own.some(wasPaid)) return { type: "processing", method };
@@ -103,13 +104,13 @@ function screenOf(
 }
 
 function cardScreen(
-  { service, language }: PageContext,
+  { service }: PageContext,
   attempt: CheckoutAttempt,
   payments: GatewayPayment[],
   isLast: boolean,
 ): Screen {
-  const url = cardPageUrl(service, attempt, language);
-  if (url === null) return { type: "waiting", reason: "starting", method: "credit_card" };
+  const url = cardPageUrl(service, attempt);
+  if (url === null) return startingScreen("credit_card", null);
   const state = payments.some(isPayable) ? "in_process" : payments.length > 0 ? "failed" : "ready";
   const change = isLast ? "never" : "now";
   return { type: "card", url, endsAt: cardDeadline(attempt), state, change };
@@ -122,9 +123,13 @@ function attemptScreen(
   isLast: boolean,
 ): Screen {
   const payment = payments.find((each) => isPayable(each) && each.transaction_id !== null);
-  if (!payment) return { type: "waiting", reason: "starting", method };
+  if (!payment) return startingScreen(method, payments.at(-1)?.customer_phone ?? null);
   const change = isLast ? "never" : METHODS[method].closing === "wait" ? "later" : "now";
   return { type: "instructions", method, payment: shownPayment(payment, path), change };
+}
+
+function startingScreen(method: MethodId, phone: string | null): Screen {
+  return { type: "waiting", reason: "starting", method, repeat: { phone } };
 }
 
 function chooseScreen(
@@ -162,8 +167,10 @@ function noticeOf(
     return refused_payments.includes(method) ? "cards_denied" as const : "method_failed" as const;
   }
   if (refused_payments.includes(method)) return "method_refused" as const;
-  const isRefused = own.some(({ is_refused }) => is_refused);
-  if (isRefused && isMethod(method) && METHODS[method].needsPhone) return "phone_unknown" as const;
+  const isPhoneRefused = own.some(({ is_refused, status_code }) =>
+    is_refused && isMethod(method) && refusesPhone(method, status_code)
+  );
+  if (isPhoneRefused) return "phone_unknown" as const;
   const isClosed = result === null || result === "cancel" || result === "expire";
   if (!isClosed) return "method_failed" as const;
   // Some methods are closed by an expiry: the time has not run out then.
@@ -179,7 +186,9 @@ function paidScreen(
   return {
     type: "paid",
     method,
-    paidAt: payment.settlement_time ?? payment.paid_at!,
+    amount: payment.captured_amount ?? payment.gross_amount,
+    // The settlement of a card is its payout, about a day later.
+    paidAt: (isCard(payment) ? null : payment.settlement_time) ?? payment.paid_at!,
     isLate: checkout?.is_late ?? false,
     paymentId: payment.id,
     finishUrl: checkout && finishUrl(checkout),
@@ -238,8 +247,12 @@ function paymentScreen(payment: GatewayPayment, path: string): Screen {
   if (wasPaid(payment)) return paidScreen(payment, method ?? payment.payment_type, null);
   if (isInProcess(payment)) return { type: "processing", method };
   if (isPayable(payment)) {
+    const confirm = confirmScreen(payment);
+    if (confirm) return confirm;
     if (!method || method === "credit_card") return { type: "processing", method: null };
-    if (payment.transaction_id === null) return { type: "waiting", reason: "starting", method };
+    if (payment.transaction_id === null) {
+      return { type: "waiting", reason: "starting", method, repeat: null };
+    }
     return {
       type: "instructions",
       method,
@@ -249,6 +262,18 @@ function paymentScreen(payment: GatewayPayment, path: string): Screen {
   }
   if (payment.transaction_status === "expire") return { type: "expired" };
   return { type: payment.transaction_status === "cancel" ? "cancelled" : "failed" };
+}
+
+/** Null: the payment is not confirmed on a page of the bank or of DANA. */
+function confirmScreen(payment: GatewayPayment): Screen | null {
+  const { redirect_url, deeplink_url, expiry_time } = payment;
+  const url = isCard(payment) ? redirect_url : deeplink_url ?? redirect_url;
+  const by = isCard(payment) ? "bank" : payment.payment_type === "dana" ? "dana" : null;
+  return by === null || url === null ? null : { type: "confirm", by, url, endsAt: expiry_time };
+}
+
+function isCard({ payment_type }: GatewayPayment): boolean {
+  return payment_type === "credit_card";
 }
 
 /** Null: a method that the page does not know, such as a card. */

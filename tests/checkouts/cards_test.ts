@@ -632,6 +632,34 @@ Deno.test("card: an authorization that was first reported as pending can be capt
   assert.deepEqual([transaction_status, captured_amount], ["capture", "100000.00"]);
   await runDueJobs(cards.app);
   assert.equal((await cards.readCheckout(checkout.id)).status, "paid");
+  const page = await cards.page(checkout, "?lang=en");
+  assert.match(page, /<p class="sum">Rp\s100[.,]000<\/p>/);
+  assert.match(page, /<dt>Amount paid<\/dt><dd>Rp\s100[.,]000<\/dd>/);
+});
+
+Deno.test("card: the receipt has the time of the payment, and not that of the payout", async () => {
+  await using cards = await openCards();
+  const checkout = await cards.create();
+  await cards.choose(checkout, "credit_card");
+  await cards.payByCard(checkout);
+  await cards.deliver();
+  await cards.app.database.query((sql) =>
+    sql`update gateway.payments set paid_at = '2026-11-16T13:00:00Z',
+      settlement_time = '2026-11-17T09:00:00Z' where checkout_id = ${checkout.id}`
+  );
+  assert.match(await cards.page(checkout, "?lang=en"), /16 Nov 2026, 20[.:]00 WIB/);
+});
+
+Deno.test("card: the page's state is the same in both languages, so an update finds nothing new", async () => {
+  await using cards = await openCards();
+  const checkout = await cards.create();
+  await cards.choose(checkout, "credit_card");
+  const states = await Promise.all(["id", "en"].map(async (language) => {
+    const page = await cards.page(checkout, `?lang=${language}`);
+    return page.match(/data-state="([^"]+)"/)?.[1];
+  }));
+  assert.ok(states[0]);
+  assert.equal(states[0], states[1]);
 });
 
 Deno.test("card: a visit to the address for failed cards closes nothing without a denied card", async () => {

@@ -236,6 +236,92 @@ for (const method of ["gopay", "credit_card"] as const) {
   });
 }
 
+Deno.test("checkout: if the account has no OVO, the page says so and does not ask for another number", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.sandbox.control("settings", { inactive_payment_types: ["ovo"] }, "PATCH");
+  const page = await checkouts.choose(checkout, "ovo", PHONE);
+  assert.equal(screenOf(page), "choose");
+  assert.doesNotMatch(page, /value="ovo"/);
+  assert.match(page, /OVO sedang tidak bisa dipakai/);
+});
+
+Deno.test("checkout: a number without an OVO account can be corrected", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  const page = await checkouts.choose(checkout, "ovo", { phone: "+628249134000" });
+  assert.match(page, /Nomor itu belum terdaftar di OVO/);
+  assert.equal(screenOf(await checkouts.choose(checkout, "ovo", PHONE)), "instructions");
+});
+
+Deno.test("checkout: an order id that another program has used at the gateway is no fault of the method", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.sandbox.paid("bca", { transaction_details: { order_id: checkout.order_id } });
+  const page = await checkouts.choose(checkout, "gopay");
+  assert.match(page, /value="gopay"/);
+  await checkouts.choose(checkout, "gopay");
+  assert.deepEqual(await statuses(checkouts, checkout), ["settlement", "~2 pending"]);
+});
+
+Deno.test("OVO: a pasted number with invisible marks and unusual hyphens is understood", async () => {
+  await using checkouts = await openCheckouts();
+  const checkout = await checkouts.create();
+  await checkouts.choose(checkout, "ovo", { phone: "\u202a0812‑3456/7890\u202c" });
+  const [payment] = await checkouts.paymentsOf(checkout);
+  const stored = await checkouts.app.database.query((sql) =>
+    sql`select customer_phone from gateway.payments where id = ${payment!.id}`
+  );
+  assert.equal(stored[0]!.customer_phone, "081234567890");
+});
+
+Deno.test("OVO: a number that cannot be right is not charged, and the merchant's number is not used instead", async () => {
+  await using checkouts = await openCheckouts();
+  for (const customer_details of [undefined, CUSTOMER]) {
+    const checkout = await checkouts.create({ customer_details });
+    for (const phone of ["0812", "not a number", ""]) {
+      assert.equal(screenOf(await checkouts.choose(checkout, "ovo", { phone })), "choose");
+    }
+    const { attempts } = await checkouts.readCheckout(checkout.id);
+    assert.deepEqual(attempts, []);
+  }
+});
+
+Deno.test("Akulaku: is not offered if two items have the same id", async () => {
+  await using checkouts = await openCheckouts();
+  const [item] = ITEMS;
+  const item_details = [item, item];
+  const repeated = await checkouts.create({
+    gross_amount: 2 * AMOUNT,
+    item_details,
+    customer_details: CUSTOMER,
+  });
+  const page = await checkouts.page(repeated);
+  assert.doesNotMatch(page, /value="akulaku"/);
+  assert.match(page, /value="kredivo"/);
+  assert.match(await checkouts.page(await checkouts.create(COMPLETE)), /value="akulaku"/);
+});
+
+for (const fault of ["rate_limit", "error_503", "reset"]) {
+  Deno.test(`waiting page: after the fault ${fault} at the charge, the customer tries again and is charged once`, async () => {
+    await using checkouts = await openCheckouts();
+    const checkout = await checkouts.create();
+    await checkouts.sandbox.fault("charge", fault, { count: 10 });
+    const page = await checkouts.choose(checkout, "ovo", PHONE);
+    assert.equal(screenOf(page), "waiting");
+    await checkouts.sandbox.call("DELETE", "/_sandbox/faults");
+    const fields = Object.fromEntries(
+      [...page.matchAll(/name="(\w+)" value="([^"]+)"/g)].map(([, name, value]) => [name, value]),
+    );
+    assert.deepEqual(fields, { method: "ovo", ...PHONE });
+    const { method, ...more } = fields;
+    assert.equal(screenOf(await checkouts.choose(checkout, method!, more)), "instructions");
+    assert.deepEqual(await statuses(checkouts, checkout), ["pending"]);
+    const { attempts } = await checkouts.readCheckout(checkout.id);
+    assert.deepEqual(attempts.map(({ status }) => status), ["open"]);
+  });
+}
+
 Deno.test("expiry: an open attempt is closed, and the checkout expires with an event", async () => {
   const { now, advance } = manualClock();
   await using checkouts = await openCheckouts({ now });

@@ -75,6 +75,19 @@ Deno.test("link: the owner and staff get it in direct answers; lists, events and
   for (const { data } of events) assert.equal(data.payment_page_url, null);
 });
 
+for (const [kind, address] of [["card_3ds", "redirect_url"], ["dana", "deeplink_url"]] as const) {
+  Deno.test(`link: the page of a ${kind} charge leads the customer to where it is confirmed`, async () => {
+    await using checkouts = await openCheckouts();
+    const payment = await checkouts.charge(kind);
+    assert.equal(payment.transaction_status, "pending");
+    const page = await (await checkouts.app.fetchUnchecked(new Request(payment.payment_page_url!)))
+      .text();
+    const links = [...page.matchAll(/<a class="button main" href="([^"]+)"/g)];
+    assert.deepEqual(links.map(([, url]) => url), [payment[address]]);
+    assert.doesNotMatch(page, /\/return/);
+  });
+}
+
 Deno.test("link: the same request with the same key gets the same link", async () => {
   await using checkouts = await openCheckouts();
   const send = async () =>
