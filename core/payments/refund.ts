@@ -323,7 +323,7 @@ async function storePendingRefund(
   service: Service,
   request: RefundRequest,
   known: GatewayPayment,
-  { status_code, status_message }: Transaction,
+  { status_code, status_message }: Pick<Transaction, "status_code" | "status_message">,
 ): Promise<RefundedPayment> {
   const now = new Date(service.clock());
   const key = keyWithReply(request, (after: GatewayPayment) => viewRefunded(after, request));
@@ -360,22 +360,25 @@ async function applyRefund(
   accepted: Transaction,
 ): Promise<RefundedPayment> {
   const status = await tryRequestStatus(service, payment);
-  const { refund_key } = refundIn(payment, request);
-  const isListed = status && refundsOf(status).some((made) => made.refund_key === refund_key);
+  const listing = status && isListed(status, refundIn(payment, request)) ? status : null;
   const now = new Date(service.clock());
   const { payment: refunded } = await applyReport(service, payment, {
-    answer: isListed ? status : accepted,
+    answer: listing ?? accepted,
     source: request.source,
-    askedAtVersion: isListed ? payment.version : null,
+    askedAtVersion: listing ? payment.version : null,
     acceptedRefund: {
       id: request.refundId,
       status_code: accepted.status_code,
       status_message: accepted.status_message,
     },
     key: keyWithReply(request, (after) => viewRefunded(after, request)),
-    followUp: isListed ? undefined : checkPaymentJob(payment, now),
+    followUp: listing ? undefined : checkPaymentJob(payment, now),
   });
   return viewRefunded(refunded, request);
+}
+
+function isListed(status: Transaction, { refund_key }: GatewayRefund): boolean {
+  return refundsOf(status).some((made) => made.refund_key === refund_key);
 }
 
 /** Returns the refund if an attempt made it after all; otherwise throws. */
@@ -397,7 +400,15 @@ async function resolveFailure(
   const isWrongState = error.statusCode === "412";
   const needsStatus = isMade || request.wasSentBefore || isWrongState;
   const status = needsStatus ? await tryRequestStatus(service, payment) : null;
-  if (isMade && status) return await applyRefund(service, request, payment, status);
+  if (isMade && status) {
+    // A refund that waits at the bank has used its key, too, and the bank can still decline it.
+    return isListed(status, refundIn(payment, request))
+      ? await applyRefund(service, request, payment, status)
+      : await storePendingRefund(service, request, payment, {
+        status_code: PENDING_AT_BANK,
+        status_message: error.message,
+      });
+  }
   const isInconclusive = request.wasSentBefore && (!status || !isRefundRejection(error));
   if (isMade || isInconclusive) throw await endAsUnknown(service, request, payment, unknownProblem);
   const report = status &&

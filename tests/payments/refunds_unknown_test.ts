@@ -188,7 +188,7 @@ Deno.test("check_payment_status: finds a refund whose response was lost and does
   );
 });
 
-Deno.test("check_payment_status: if the gateway rejects a refund_key as a duplicate, the refund has succeeded", async () => {
+Deno.test("check_payment_status: if the gateway rejects a refund_key as a duplicate, the refund waits until the gateway lists it", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { relay, sandbox } = payments;
@@ -207,13 +207,46 @@ Deno.test("check_payment_status: if the gateway rejects a refund_key as a duplic
   };
   await payments.check(payment.id);
   const after = await payments.read(payment.id);
-  assert.equal(after.refunds[0]!.status, "succeeded");
-  assert.equal(after.refund_amount, "40000.00");
+  assert.equal(after.refunds[0]!.status, "pending");
+  assert.equal(after.refund_amount, "0.00");
   assert.equal(relay.times(REFUND), 2);
   assert.deepEqual(new Set(refundKeysSent(payments)).size, 1);
   relay.intercept = intercept;
   await payments.refresh(payment.id);
+  assert.equal((await payments.read(payment.id)).refund_amount, "40000.00");
   await assertRefundsMatchGateway(payments, payment.id);
+});
+
+Deno.test("check_payment_status: a refund whose acceptance by the bank was lost, and whose bank then declines it, can be marked as denied", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { relay, sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "bank_pending");
+  relay.intercept = async (received, pass) => {
+    const answer = await pass();
+    if (nameOf(received) !== REFUND) return answer;
+    await answer.body?.cancel();
+    return new Response("<html>", { status: 502 });
+  };
+  const lost = await refund(payments, payment, { amount: 40_000 });
+  assert.equal((await lost.json()).outcome, "unknown");
+  // The gateway has forgotten the idempotency key, and knows the refund_key.
+  await sandbox.advance(301);
+  now += 6 * MINUTE_MS;
+  // The bank has not made the refund yet.
+  relay.intercept = async (received, pass) => {
+    const answer = await pass();
+    if (nameOf(received) === REFUND) return answer;
+    const { refunds: _, refund_amount: __, ...rest } = await answer.json();
+    return Response.json({ ...rest, transaction_status: "settlement" });
+  };
+  await payments.check(payment.id);
+  const { id, status, status_code } = (await payments.read(payment.id)).refunds[0]!;
+  assert.deepEqual([status, status_code], ["pending", "201"]);
+  const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
+  const denied = await payments.post(`/refunds/${id}/mark-denied/`, undefined, {}, staff);
+  assert.equal(denied.status, 200, await denied.text());
 });
 
 Deno.test("check_payment_status: if the gateway repeats its first response for a refund_key, the refund has succeeded", async () => {
