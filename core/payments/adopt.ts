@@ -80,7 +80,9 @@ async function insertAdopted(
   const now = new Date(service.clock());
   const { details, ...owner } = link ?? {};
   const payment = { ...adoptedPayment(report.answer, now, details), ...owner };
-  const write = buildWrite(service, paymentKind, payment, firstChange(payment, report, now));
+  // Nothing has changed the payment since the response, so its totals count, too.
+  const latest = { ...report, askedAtVersion: payment.version };
+  const write = buildWrite(service, paymentKind, payment, firstChange(payment, latest, now));
   const actor = actorOfChange(service, report.source, report.notification?.id);
   const history = [creationHistory(payment, report.source, actor), ...write.history];
   const result = await service.database.query(

@@ -220,6 +220,27 @@ Deno.test("paid payment without an owner: is counted in the status and the metri
   assert.deepEqual(await counts(), [0, 0]);
 });
 
+Deno.test("adopted transaction: counts the refunded amount that the gateway reports, even if it lists no refund", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { relay, sandbox } = payments;
+  const order_id = randomUUID();
+  const { transaction_id } = await sandbox.paid("gopay", { transaction_details: { order_id } });
+  await sandbox.post(`/v2/${transaction_id}/refund`, { refund_key: "r", amount: 4_000 });
+  relay.intercept = async (_request, pass) => {
+    const { refunds: _, ...rest } = await (await pass()).json();
+    return Response.json({ ...rest, refund_amount: "4000.00" });
+  };
+  const sent = await findSentNotification(payments, order_id, "partial_refund");
+  const { payment_id } = await notifyAndRead(payments, sent);
+  const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
+  const payment = await (await payments.get(`/payments/${payment_id}/`, staff)).json();
+  assert.deepEqual([payment.transaction_status, payment.refund_amount], [
+    "partial_refund",
+    "4000.00",
+  ]);
+  assert.deepEqual(await payments.events(payment_id!), ["payment_settled", "payment_refunded"]);
+});
+
 Deno.test("notification: a payment_ref in it moves the adopted transaction to its payment", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const order_id = randomUUID();
