@@ -165,16 +165,24 @@ export function refundsOf({ refunds }: Transaction): ListedRefund[] {
 
 /**
  * The amount of a transaction in whole rupiah. If the customer paid a fee on top, `gross_amount`
- * includes the fee and the metadata contains the original amount. Null: the gateway sent no amount.
- * NaN if the value is not a whole number: NaN equals no amount.
+ * includes the fee, and `extra_info` contains the original amount: the gateway's documentation shows
+ * it in the metadata and beside it. Null: the gateway sent no amount. NaN if the value is not a whole
+ * number: NaN equals no amount.
  */
 export function amountOf(answer: Transaction): number | null {
-  const info = (answer.metadata?.extra_info as { gross_amount_info?: unknown } | undefined)
-    ?.gross_amount_info as { original_amount?: unknown } | undefined;
-  const original = info?.original_amount;
+  const original = originalAmount(answer.metadata?.extra_info) ??
+    originalAmount((answer as { extra_info?: unknown }).extra_info);
   const hasOriginal = typeof original === "string" || typeof original === "number";
   const text = hasOriginal ? String(original) : answer.gross_amount;
   return text === null ? null : parseMoney(text) ?? NaN;
+}
+
+function originalAmount(extraInfo: unknown): unknown {
+  const info = extraInfo as
+    | { gross_amount_info?: { original_amount?: unknown } }
+    | null
+    | undefined;
+  return info?.gross_amount_info?.original_amount;
 }
 
 /** The options of every call to the gateway about the transaction of a payment. */

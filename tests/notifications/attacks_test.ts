@@ -305,6 +305,7 @@ Deno.test("forged notification: changed unsigned fields of a pending notificatio
       { ...status, refunds, refund_amount: "44000.00" },
       { ...status, metadata: { payment_ref: paid.id } },
       { ...status, metadata: { payment_ref: target.id, extra_info } },
+      { ...status, metadata: { payment_ref: target.id }, extra_info },
       { ...status, settlement_time: "2026-03-05 11:12:09", status_message: "Success" },
     );
   }

@@ -84,6 +84,10 @@ Deno.test("match transaction: without a payment_ref, a transaction belongs to th
       gross_amount: "46500.00",
       metadata: { extra_info: { gross_amount_info: { original_amount: 44_000 } } },
     }, OURS],
+    "a fee that is stated beside the metadata": [{
+      gross_amount: "46500.00",
+      ...{ extra_info: { gross_amount_info: { original_amount: 44_000 } } },
+    }, OURS],
     "another currency": [{ currency: "USD" }, other("currency")],
     "another type": [{ payment_type: "shopeepay" }, other("payment_type")],
     "a smaller amount": [{ gross_amount: "43999.00" }, other("amount")],
