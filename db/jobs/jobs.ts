@@ -3,6 +3,7 @@
 import { MAX, NIL } from "uuid";
 import type { Sql } from "../connection/database.ts";
 import { claimKeysSql, type NewKey } from "../records/idempotency_keys.ts";
+import { IS_LEASED } from "../records/lease.ts";
 import { firstColumnIs } from "../records/list_walk.ts";
 import { Statement } from "../records/statement.ts";
 
@@ -316,7 +317,10 @@ export async function hasDueJob(sql: Sql, lane: string, since: Date): Promise<bo
 
 const MAX_IN_OTHER_LANES = 100;
 
-/** The jobs that have been due since this time in lanes other than these. */
+/**
+ * The jobs that have been due since this time in lanes other than these, and those that have been
+ * running since then and whose worker is gone.
+ */
 export async function listJobsInOtherLanes(
   sql: Sql,
   lanes: readonly string[],
@@ -337,7 +341,12 @@ export async function listJobsInOtherLanes(
         and turn = 0 and (run_at) <= (${since}::timestamptz)
       order by lane, turn, run_at limit ${MAX_IN_OTHER_LANES}
     ) job
-    where waiting.lane <> all(${[...lanes]}::text[])`;
+    where waiting.lane <> all(${[...lanes]}::text[])
+    union all
+    (select id from gateway.jobs
+    where ${firstColumnIs(sql, "status", sql`'running'`)} and updated_at <= ${since}
+      and lane <> all(${[...lanes]}::text[]) and not ${sql.unsafe(IS_LEASED)}
+    order by status, id limit ${MAX_IN_OTHER_LANES})`;
   return rows.map(({ id }) => id);
 }
 

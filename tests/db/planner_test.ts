@@ -214,7 +214,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "claim a job": (sql) => claimJob(sql, idOf(7), CLAIM),
   "give turns": (sql) => giveTurns(sql, NOW),
   "find a due job of a lane": (sql) => hasDueJob(sql, LANES.recovery, NOW),
-  "list jobs in other lanes": (sql) => listJobsInOtherLanes(sql, [LANES.checks], NOW),
+  "list jobs in other lanes": (sql) => listJobsInOtherLanes(sql, Object.values(LANES), NOW),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find payments with an unrecognized status": findUnrecognized,
   "list invoices": (sql) => listInvoices(sql, ANY),
@@ -579,7 +579,8 @@ function insertRows(from: number, to: number): string {
       timestamptz '2026-03-01', now(), now() ${rows};
     insert into gateway.jobs (id, task, payload, lane, run_at, created_at, updated_at)
     select gen_random_uuid(), 'task', '{}', lane, timestamptz '2026-04-01', now(), now()
-    from generate_series(${from}, ${to}) i, unnest(array['requests', 'recovery', 'checks']) lane;
+    from generate_series(${from}, ${to}) i,
+      unnest(array['requests', 'recovery', 'checks', 'deliver x']) lane;
     insert into gateway.jobs (id, task, payload, user_id, lane, turn, status, run_at, created_at,
       updated_at)
     select gen_random_uuid(), 'request', '{}', 'u' || i % 3, 'requests', i,

@@ -121,6 +121,30 @@ Deno.test("worker: leaves the jobs of a lane that it does not have to another in
   assert.equal((await instance.find(lostJob)).error, 'Error: Unknown task "deliver x"');
 });
 
+Deno.test("sweep: fails the running jobs of a lane that no instance has, an hour after their worker crashed", async () => {
+  const databaseUrl = await createDatabase();
+  await using instance = openInstance({ databaseUrl });
+  const insertRunning = async (startedAgo: string, leaseUntil: string) => {
+    const id = await instance.insert({ task: "deliver x", lane: "deliver x" });
+    await runSql(
+      databaseUrl,
+      `update gateway.jobs set status = 'running', attempts = 1, lease_id = gen_random_uuid(),
+         lease_until = ${leaseUntil}, updated_at = now() - interval '${startedAgo}'
+       where id = '${id}'`,
+    );
+    return id;
+  };
+  const lostJob = await insertRunning("61 minutes", "now() - interval '1 hour'");
+  const heldJob = await insertRunning("61 minutes", "now() + interval '1 minute'");
+  const recentJob = await insertRunning("59 minutes", "now() - interval '58 minutes'");
+  assert.equal(await sweepJobs({ ...instance, clock: Date.now }), 1);
+  const { status, error } = await instance.find(lostJob);
+  assert.deepEqual([status, error], ["failed", 'Error: Unknown task "deliver x"']);
+  assert.equal((await instance.find(heldJob)).status, "running");
+  assert.equal((await instance.find(recentJob)).status, "running");
+  await runSql(databaseUrl, "delete from gateway.jobs where status = 'running'");
+});
+
 /** An instance whose clock is wrong by `offMs`. */
 function openWithClock(databaseUrl: string, offMs: number): Instance {
   return openInstance({
