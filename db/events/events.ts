@@ -111,8 +111,8 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
       select 0 where not exists (select from gateway.events where id = ${after}::uuid)
     ), bound as materialized (
       -- One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
-      select greatest(${low}, ${positionNear(sql, createdFrom, "0")} - 1) as low,
-        least(${high}, ${positionNear(sql, createdTo, LAST_POSITION)}) as high
+      select greatest(${low}, ${positionBefore(sql, createdFrom)}) as low,
+        least(${high}, ${positionAfter(sql, createdTo)}) as high
       from cursor_position
     ), candidate as materialized (
       select published.event_id, published.position
@@ -154,18 +154,42 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
 }
 
 /**
- * The position of the first event that was created near this time, or `otherwise` if there is no
- * time. If all events are older, the result is above all positions: a list from there is empty, and
- * a list up to there has all events.
+ * How many events near a time are read to find one with a position: the newest events may have none
+ * yet. With a limit, PostgreSQL reads `events` before `published_events`.
  */
-function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
-  if (time === undefined) return sql`${otherwise}::bigint`;
+const MAX_NEAR = 50;
+
+/**
+ * A position below all events that were created at this time or later: that of an event that is
+ * older by the slack. The first event of the range itself may come after a later event.
+ */
+function positionBefore(sql: Sql, time: EventTime | undefined) {
+  if (time === undefined) return sql`0::bigint`;
+  return sql`coalesce(
+      (
+        select published.position
+        from (
+          select id from gateway.events where id < ${time.nearId}::uuid
+          order by id desc limit ${MAX_NEAR}
+        ) event cross join lateral (
+          select position from gateway.published_events where event_id = event.id limit 1
+        ) published
+        order by event.id desc limit 1
+      ),
+      -- If older events have no position yet, no event of the range has one.
+      case when (select id from gateway.events order by id limit 1) < ${time.nearId}::uuid
+        then ${LAST_POSITION}::bigint else 0 end
+    )`;
+}
+
+/** A position above all events that were created before this time. */
+function positionAfter(sql: Sql, time: EventTime | undefined) {
+  if (time === undefined) return sql`${LAST_POSITION}::bigint`;
   return sql`coalesce((
       select published.position
       from (
-        -- 50 instead of 1, because the newest events may have no position yet. With a limit,
-        -- PostgreSQL reads this table before published_events.
-        select id from gateway.events where id >= ${time.nearId}::uuid order by id limit 50
+        select id from gateway.events where id >= ${time.nearId}::uuid
+        order by id limit ${MAX_NEAR}
       ) event cross join lateral (
         select position from gateway.published_events where event_id = event.id limit 1
       ) published

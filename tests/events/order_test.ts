@@ -4,7 +4,6 @@ import postgres from "postgres";
 import { NIL } from "uuid";
 import type { Caller } from "../../core/auth/caller.ts";
 import { listEvents } from "../../core/events/read.ts";
-import type { EventFilter } from "../../db/events/events.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { writeEvent as write } from "../support/events/event_stream.ts";
@@ -36,6 +35,8 @@ async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {
 }
 
 const ALL = { names: null, resourceId: null, order: "oldest_first", after: null } as const;
+
+type EventFilter = Parameters<typeof listEvents>[2];
 
 async function page({ service }: TestApp, filter: Partial<EventFilter> = {}) {
   const { events, next } = await listEvents(service, STAFF, { ...ALL, limit: 100, ...filter });
@@ -218,6 +219,49 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
     }
   }
+});
+
+Deno.test("event list: a time range has all its events, even if an event was created before another one and committed after it", async () => {
+  await using opened = await openAppWithWriters();
+  const { app, writers } = opened;
+  const start = Date.parse("2026-03-05T04:00:00Z");
+  // In the order of their commits.
+  const seconds = [60.002, 60.001, 120, 127, 119, 128, 124, 190, 199, 191];
+  const written: { id: string; at: number }[] = [];
+  for (const second of seconds) {
+    const at = start + second * 1_000;
+    written.push({ id: await write(writers, { createdAt: new Date(at) }), at });
+  }
+  await untilRead(app, seconds.length);
+  for (const second of [0, 60, 60.002, 61, 119, 120, 125, 128, 129, 191, 195, 200]) {
+    const from = start + second * 1_000;
+    for (const to of [from + 1, from + 5_000, from + 60_000, from + 3_600_000]) {
+      const filter = { created_from: new Date(from), created_to: new Date(to) };
+      const expected = written.filter(({ at }) => from <= at && at < to).map(({ id }) => id);
+      for (const limit of [1, 100]) {
+        const name = `${second} s, ${to - from} ms, ${limit}`;
+        assert.deepEqual(await readAll(app, { ...filter, limit }), expected, name);
+        const newest = await readAll(app, { ...filter, limit, order: "newest_first" });
+        assert.deepEqual(newest, expected.toReversed(), name);
+      }
+    }
+  }
+});
+
+Deno.test("event list: while older events have no position, a time range is empty", async () => {
+  await using opened = await openAppWithWriters({ hasPositionPublisher: false });
+  const { app, writers } = opened;
+  const start = Date.parse("2026-03-05T04:00:00Z");
+  for (const second of [0, 60]) {
+    const createdAt = new Date(start + second * 1_000);
+    await write(writers, { createdAt, hasSignal: false });
+  }
+  for (const order of ["oldest_first", "newest_first"] as const) {
+    const filter = { created_from: new Date(start + 30_000), order };
+    assert.deepEqual((await page(app, filter)).ids, []);
+  }
+  await app.publishEvents();
+  assert.equal((await page(app, { created_from: new Date(start + 30_000) })).ids.length, 1);
 });
 
 Deno.test("event order: events of one transaction are read in the order in which they happened", async () => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
+import { newId } from "../../../core/ids.ts";
 import { COMMITTED_CHANNEL } from "../../../db/events/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
@@ -151,6 +152,8 @@ export interface WrittenEvent {
   sequence?: number;
   /** The size of its data. */
   bytes?: number;
+  /** When it was created; by default now, with a random id. */
+  createdAt?: Date;
   /** False: the publisher is not woken, and finds the event only at its next poll. */
   hasSignal?: boolean;
 }
@@ -158,14 +161,15 @@ export interface WrittenEvent {
 /** Inserts the row of an event, without the change of a record, and wakes the publisher. */
 export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): Promise<string> {
   const { name = "payment_settled", userId = null, resourceId = randomUUID() } = event;
-  const { sequence = 1, bytes = 0, hasSignal = true } = event;
-  const id = randomUUID();
+  const { sequence = 1, bytes = 0, createdAt = null, hasSignal = true } = event;
+  const id = createdAt === null ? randomUUID() : newId(createdAt);
   await sql`
     with written as (
       insert into gateway.events
         (id, name, resource, resource_id, sequence, user_id, data, created_at)
       values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, ${userId},
-        json_build_object('filling', repeat('x', ${bytes}::int)), now())
+        json_build_object('filling', repeat('x', ${bytes}::int)),
+        coalesce(${createdAt}::timestamptz, now()))
       returning id
     ), outbox as (insert into gateway.event_outbox (event_id) select id from written)
     select case when ${hasSignal}::boolean then pg_notify(${COMMITTED_CHANNEL}, '') end`;
