@@ -42,7 +42,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 }
 
 const CHARGE = "/charge/";
-const EXPORTS = /^\/exports\/|^\/console\/.+(\/export|\.csv)\/$/;
+const EXPORTS = /^\/exports\/|^\/console\/.+(\/export|\.csv|\.xlsx)\/$/;
 
 /** A UUID, or the prefix of an API key. Any other text may be a secret, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;

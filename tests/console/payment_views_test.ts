@@ -166,10 +166,12 @@ Deno.test("console exports: the audit records who exported what, also for viewer
   await viewer.open("/console/refunds/export/");
   await viewer.open("/console/payments/export/?status=nonsense");
   await viewer.open("/console/reports/totals.csv");
+  await viewer.open("/console/reports/totals.xlsx");
   const entries = await (await payments.get("/audit/?outcome=exported", staffKey)).json();
   assert.deepEqual(
     entries.map(({ user_id, action, status }: Json) => [user_id, action, status]),
     [
+      ["auditor", "GET /console/reports/totals.xlsx/", 200],
       ["auditor", "GET /console/reports/totals.csv/", 200],
       ["auditor", "GET /console/refunds/export/", 200],
       ["auditor", "GET /console/payments/export/", 200],
