@@ -1,7 +1,7 @@
 /** Merges the stored refunds of a payment with those that the gateway lists. */
 
-import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { ListedRefund } from "./transaction.ts";
 
@@ -53,7 +53,7 @@ export function mergeRefunds(
       known ?? {
         ...made,
         refund_key,
-        id: uuidv7(),
+        id: newId(now),
         payment_id: current.id,
         user_id: current.user_id,
         created_by: null,

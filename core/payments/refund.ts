@@ -1,6 +1,5 @@
 /** `refundPayment`: reserves the amount, then asks the gateway for the refund. */
 
-import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import type { ServiceError } from "../errors.ts";
 import {
@@ -22,6 +21,7 @@ import {
   requestInProgress,
   type RequestResult,
 } from "../idempotency/keys.ts";
+import { newId } from "../ids.ts";
 import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -121,7 +121,7 @@ async function startRefund(
   const payment = await requireTransaction(service, current, "refund");
   const refundRequest = {
     ...request,
-    refundId: uuidv7(),
+    refundId: newId(new Date(service.clock())),
     source: "refund",
     wasSentBefore: false,
   } as const;

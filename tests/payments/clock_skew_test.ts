@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ClockSkewed } from "../../core/time/clock_check.ts";
 import { createGatewayClock } from "../../core/gateway/gateway_clock.ts";
 import { formatWib } from "../../core/gateway/times.ts";
+import { firstIdAt } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import {
   createExpireStalePayment,
@@ -13,6 +14,7 @@ import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
@@ -203,6 +205,27 @@ for (const minutes of [-20, -2, 2, 20]) {
     assert.equal((await skewed.read(id)).transaction_status, "failure");
   });
 }
+
+Deno.test("refund list: with created_from, has the refund of an instance whose machine's clock is 20 minutes behind", async () => {
+  await using payments = await openPayments({ now: () => Date.now() + 20 * MINUTE_MS });
+  const { id } = await payments.paid("gopay");
+  const made = await payments.post(`/payments/${id}/refund/`, { amount: 1_000 });
+  assert.equal(made.status, 200, await made.clone().text());
+  const [refund] = await (await payments.get(`/refunds/?payment_id=${id}`)).json();
+  const since = await payments.get(`/refunds/?created_from=${refund.created_at}`);
+  assert.deepEqual(await since.json(), [refund]);
+});
+
+Deno.test("refund: the id of one made in the gateway's dashboard has the service's time, not the machine's", async () => {
+  await using payments = await openPayments({ now: () => Date.now() + 20 * MINUTE_MS });
+  const { id, transaction_id } = await payments.paid("gopay");
+  const elsewhere = { refund_key: "dashboard-1", amount: 1_000 };
+  const firstId = firstIdAt(new Date(Date.now() + 20 * MINUTE_MS));
+  await payments.sandbox.post(`/v2/${transaction_id}/refund`, elsewhere);
+  await payments.refresh(id);
+  const [refund] = await (await payments.get(`/refunds/?payment_id=${id}`)).json();
+  assert.ok(refund.id >= firstId, `${refund.id} is below ${firstId}`);
+});
 
 Deno.test("gateway clock: the duration of a call does not count as a clock difference", () => {
   const clock = createGatewayClock();
