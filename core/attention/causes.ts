@@ -11,7 +11,6 @@ import {
 import { countContradictions } from "../../db/reports/invariants.ts";
 import { findUnrecognized } from "../../db/reports/status.ts";
 import type { AttentionCause } from "../events/attention.ts";
-import { PENDING_AT_BANK } from "../payments/merge_refunds.ts";
 import { ownerlessSince } from "../payments/read.ts";
 import type { Service } from "../service.ts";
 import { areMissing, DOCTOR_PATH, readMissingNotifications } from "./missing_notifications.ts";
@@ -118,7 +117,7 @@ export async function findCauses(
   const counts = await read((sql) =>
     countAttention(sql, { createdBefore: ago(UNKNOWN_MS), paidSince: ownerlessSince(now) })
   );
-  const unknowns = await read((sql) => countLastingUnknowns(sql, ago(UNKNOWN_MS), PENDING_AT_BANK));
+  const unknowns = await read((sql) => countLastingUnknowns(sql, ago(UNKNOWN_MS)));
   const reports = await read((sql) => listDifferingReports(sql, ago(REPORT_MS)));
   const unrecognized = await read(findUnrecognized);
   const failingEndpoints = await read((sql) => countLastingFailures(sql, ago(FAILING_MS)));

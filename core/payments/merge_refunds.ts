@@ -1,6 +1,7 @@
 /** Merges the stored refunds of a payment with those that the gateway lists. */
 
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
+import { PENDING_AT_BANK } from "../../db/payments/refunds.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { ListedRefund } from "./transaction.ts";
@@ -82,9 +83,6 @@ export function mergeRefunds(
     acceptedOnly: { all: [...byId.values()], changed: acceptedChanges },
   };
 }
-
-/** The status code if the gateway accepted the refund, but the bank has not made it yet. */
-export const PENDING_AT_BANK = "201";
 
 /** Whether the bank still has to make an accepted refund, which must not be sent again. */
 export function isPendingAtBank(

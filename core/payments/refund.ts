@@ -1,6 +1,7 @@
 /** `refundPayment`: reserves the amount, then asks the gateway for the refund. */
 
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
+import { PENDING_AT_BANK } from "../../db/payments/refunds.ts";
 import type { ServiceError } from "../errors.ts";
 import {
   CALL_REJECTIONS,
@@ -37,12 +38,7 @@ import { actAs } from "../records/record.ts";
 import type { Service } from "../service.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction, tryRequestStatus } from "./check_at_gateway.ts";
-import {
-  isUnansweredRefund,
-  PENDING_AT_BANK,
-  requestEnd,
-  withoutReservation,
-} from "./merge_refunds.ts";
+import { isUnansweredRefund, requestEnd, withoutReservation } from "./merge_refunds.ts";
 import {
   amountTooHigh,
   changePayment,

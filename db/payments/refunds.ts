@@ -6,7 +6,22 @@ import { actorNameSql } from "../access/api_keys.ts";
 import type { Sql } from "../connection/database.ts";
 import { paymentOf } from "./statements.ts";
 import type { GatewayRefund, RefundStatus } from "./payments.ts";
+import type { Fragment } from "../records/list_walk.ts";
 import type { OwnerFilter } from "../records/records.ts";
+
+/** The status code if the gateway accepted the refund, but the bank has not made it yet. */
+export const PENDING_AT_BANK = "201";
+
+/**
+ * Selects the oldest refunds of which it is unknown if the gateway has accepted them. The condition
+ * and the order are those of index `refunds_unanswered`, so PostgreSQL uses it.
+ */
+export function unansweredRefunds(sql: Sql, limit: number): Fragment {
+  const isUnanswered = sql.unsafe(`status_code is distinct from '${PENDING_AT_BANK}'`);
+  return sql`
+    select created_at from gateway.refunds where status = 'pending' and ${isUnanswered}
+    order by (${isUnanswered}), id limit ${limit}`;
+}
 
 export interface RefundDetails extends GatewayRefund {
   /** The order id of the payment. */

@@ -7,6 +7,7 @@
 import { checkoutsWithAlert } from "../billing/checkouts.ts";
 import type { Sql } from "../connection/database.ts";
 import { ownerlessPayments, unansweredPayments } from "../payments/lists.ts";
+import { unansweredRefunds } from "../payments/refunds.ts";
 import { IS_FAILING } from "../webhooks/endpoints.ts";
 
 /** The console shows higher counts as "100 or more", so most counts stop at one above this. */
@@ -97,11 +98,9 @@ export interface LastingUnknowns {
   subscriptions: number;
 }
 
-/** `pendingAtBank`: the status code of refunds that the gateway has accepted. */
 export async function countLastingUnknowns(
   sql: Sql,
   before: Date,
-  pendingAtBank: string,
   examined = MAX_EXAMINED,
 ): Promise<LastingUnknowns> {
   const limit = MAX_ATTENTION + 1;
@@ -110,11 +109,8 @@ export async function countLastingUnknowns(
       select count(*)::int from (${unansweredPayments(sql, before)} limit ${limit}) payment
     ) as payments,
     (
-      select count(*)::int from (
-        select status_code, created_at from gateway.refunds where status = 'pending'
-        order by id limit ${examined}
-      ) refund
-      where status_code is distinct from ${pendingAtBank} and created_at < ${before}
+      select count(*)::int from (${unansweredRefunds(sql, examined)}) refund
+      where created_at < ${before}
     ) as refunds,
     (
       select count(*)::int from (

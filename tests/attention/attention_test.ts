@@ -209,7 +209,25 @@ Deno.test("attention: a refund with an unknown outcome counts, however many newe
     );
   }
   const { refunds } = await payments.app.database.query((sql) =>
-    countLastingUnknowns(sql, new Date(), "201", 1)
+    countLastingUnknowns(sql, new Date(), 1)
+  );
+  assert.equal(refunds, 1);
+});
+
+Deno.test("attention: a refund with an unknown outcome counts, however many older refunds wait for the bank", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.charge("gopay");
+  for (const statusCode of ["'201'", "'201'", "null"]) {
+    await runSql(
+      payments.databaseUrl,
+      `insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
+         status_code, created_at, updated_at)
+       values ('${newId(new Date())}', '${id}', gen_random_uuid(), 1, false, 'pending',
+         ${statusCode}, ${AN_HOUR_AGO}, ${NOW})`,
+    );
+  }
+  const { refunds } = await payments.app.database.query((sql) =>
+    countLastingUnknowns(sql, new Date(), 2)
   );
   assert.equal(refunds, 1);
 });

@@ -127,7 +127,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     countAttention(sql, { createdBefore: NOW, paidSince: NOW }, 50),
   "find missing notifications": (sql) =>
     findMissingNotifications(sql, { from: new Date(NOW.getTime() - 3_600_000), to: NOW }, 10),
-  "count lasting unknown outcomes": (sql) => countLastingUnknowns(sql, NOW, "201", 50),
+  "count lasting unknown outcomes": (sql) => countLastingUnknowns(sql, NOW, 50),
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user since a time": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", firstId: LAST }),
@@ -513,6 +513,11 @@ function insertRows(from: number, to: number): string {
     insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
       updated_at)
     select ${id}, ${id}, 'key', 1, false, 'succeeded', now(), now() ${rows} where i = 1 or i > 10;
+    -- Refunds of other payments that wait for the bank, older than all others.
+    insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, status_code,
+      created_at, updated_at)
+    select ('00000000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid, gen_random_uuid(), 'key', 1,
+      false, 'pending', '201', now(), timestamptz '2026-03-01' ${rows};
     insert into gateway.history (resource, resource_id, to_status, source, created_at)
     select 'payment', ${id}, 'settlement', 'notification', now() ${rows};
     insert into gateway.notifications (id, payment_id, order_id, transaction_status, status_code,
