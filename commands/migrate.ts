@@ -1,7 +1,12 @@
 /** `deno task migrate`: updates the database schema. Commands that use the database do the same. */
 
 import type { Config } from "../core/config/config.ts";
-import { codeOf, type Database, openDatabase } from "../db/connection/database.ts";
+import {
+  codeOf,
+  type Database,
+  INSUFFICIENT_PRIVILEGE,
+  openDatabase,
+} from "../db/connection/database.ts";
 import {
   loadMigrations,
   migrate,
@@ -44,8 +49,6 @@ export async function openCommandDatabase(
   const owned = resources.move();
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
-
-const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** How often a step that still runs is printed. */
 const PROGRESS_MS = 5_000;

@@ -28,7 +28,7 @@ import { createEvents, type Events, type RegisteredHandler } from "../core/handl
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../core/tasks/tasks.ts";
 import { createPoster } from "../core/posting/post.ts";
-import { openDatabase } from "../db/connection/database.ts";
+import { codeOf, INSUFFICIENT_PRIVILEGE, openDatabase } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
 import {
   findJob,
@@ -174,6 +174,20 @@ async function openService(
   };
 }
 
+/** Only the owner of the tables can truncate them. */
+async function rebuildAsOwner(service: Service): Promise<number> {
+  try {
+    return await rebuildStats(service);
+  } catch (error) {
+    if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    const { message } = error as Error;
+    throw new Failure(
+      `This database role is not allowed to delete the statistics (${message}). ` +
+        `Run \`deno task run ${REBUILD_STATS}\` as the role that owns the schema.`,
+    );
+  }
+}
+
 function parse([task, id, ...more]: string[]): Run {
   if (task === undefined || more.length > 0) throw new Failure(USAGE);
   const sweep = Object.hasOwn(SWEEPS, task) ? SWEEPS[task] : undefined;
@@ -186,7 +200,7 @@ function parse([task, id, ...more]: string[]): Run {
     let counted = 0;
     return {
       task,
-      begin: async (service) => counted = await rebuildStats(service),
+      begin: async (service) => counted = await rebuildAsOwner(service),
       end: () => Promise.resolve(`Payments counted: ${counted}`),
     };
   }

@@ -383,3 +383,6 @@ export const LOCK_TIMEOUT = "55P03";
 
 /** The SQLSTATE of a row whose key exists already. */
 export const UNIQUE_VIOLATION = "23505";
+
+/** The SQLSTATE of a statement that the role is not allowed to run. */
+export const INSUFFICIENT_PRIVILEGE = "42501";

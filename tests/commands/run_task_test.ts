@@ -301,6 +301,28 @@ Deno.test("run: rebuild_stats counts all payments again", async () => {
   assert.deepEqual((await response.json()).rows.map(({ count }: { count: number }) => count), [1]);
 });
 
+Deno.test("run: rebuild_stats says which role can run it if this one does not own the schema", async () => {
+  await using installation = await openInstallation();
+  await installation.createPayment();
+  const { settings } = installation;
+  const url = new URL(settings.DATABASE_URL!);
+  const role = `restricted_${url.pathname.slice(-8)}`;
+  await runSql(
+    url.href,
+    `create role ${role} login password 'x';
+     grant usage on schema gateway to ${role};
+     grant select, insert, update, delete on all tables in schema gateway to ${role}`,
+  );
+  try {
+    const DATABASE_URL = Object.assign(new URL(url), { username: role, password: "x" }).href;
+    const denied =
+      /^This database role is not allowed to delete the statistics \([^\n]+\)\. Run `deno task run rebuild_stats` as the role that owns the schema\.$/;
+    await assertRefused({ ...settings, DATABASE_URL }, ["rebuild_stats"], denied);
+  } finally {
+    await runSql(url.href, `drop owned by ${role}; drop role ${role}`);
+  }
+});
+
 Deno.test("run: process_refund_async executes a queued refund once", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();
