@@ -109,6 +109,9 @@ async function enqueueNext(
   for (const each of queued) jobQueue.enqueue(each);
 }
 
+/** Ends the delivery: no retry can find the handler. */
+class HandlerRemoved extends Error {}
+
 /**
  * For handlers that this instance does not have. Their deliveries wait in other lanes, and only
  * the sweep runs this task, for those that no instance has taken for an hour. If the handler is
@@ -116,15 +119,17 @@ async function enqueueNext(
  */
 function unknownHandlerTask({ database, clock }: Service): Task {
   return {
-    retries: 0,
-    firstDelayMs: 0,
+    // The earlier attempts were those of the handler: with fewer retries, they would count as too
+    // many lost workers, and the delivery would fail although its handler is only stopped.
+    ...RETRIES,
+    isFinal: (error) => error instanceof HandlerRemoved,
     async run({ task }) {
       const isRegistered = await database.query(
         (sql) => isHandlerRegistered(sql, task),
         "find handler",
       );
       if (isRegistered) throw new PostponeJob(new Date(clock()));
-      throw new Error(`There is no handler "${task.slice(DELIVER.length)}"`);
+      throw new HandlerRemoved(`There is no handler "${task.slice(DELIVER.length)}"`);
     },
   };
 }

@@ -16,7 +16,7 @@ import { claimJob, handOverJob } from "../../db/jobs/claims.ts";
 import { type DueJob, type GatewayJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
-import { createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { createRollbackDatabase } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
@@ -558,6 +558,25 @@ Deno.test("handler: if no instance has had the handler for an hour, its deliveri
     'Error: There is no handler "test"',
   ]);
   assert.deepEqual(handled, []);
+});
+
+Deno.test("handler: a delivery with many attempts waits while its handler is stopped, and fails only if it was removed", async () => {
+  const { now, advance } = manualClock();
+  const { events } = handleAll();
+  await using payments = await openPayments({ events, now });
+  await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
+  const { id } = await payments.charge();
+  const runLater = async () => {
+    advance(3_600_000);
+    await runDueJobs(olderInstance);
+    const [job] = await jobsOf(olderInstance, id);
+    return [job!.status, job!.attempts, job!.error];
+  };
+  await payments.app.publishEvents();
+  await runSql(payments.databaseUrl, "update gateway.jobs set attempts = 20");
+  assert.deepEqual(await runLater(), ["queued", 20, null]);
+  for (let runs = 0; runs < 7; runs++) await prune(olderInstance.service);
+  assert.deepEqual(await runLater(), ["failed", 21, 'Error: There is no handler "test"']);
 });
 
 Deno.test("embedding: a handler gets its event again after a kill -9 of the program", async () => {
