@@ -128,7 +128,7 @@ export interface Unanswered {
 /** Requests without a response from the gateway: creations, and actions on subscriptions. */
 export async function countUnanswered(sql: Sql): Promise<Unanswered> {
   const [found] = await sql.unsafe<[Unanswered]>(
-    // The newest, because the index of these payments also holds those that ended without a response.
+    // The newest, because the index also contains payments that ended without a response.
     `select (
       select count(*) from (
         select transaction_status from gateway.payments
