@@ -165,9 +165,9 @@ export function refundsOf({ refunds }: Transaction): ListedRefund[] {
 
 /**
  * The amount of a transaction in whole rupiah. If the customer paid a fee on top, `gross_amount`
- * includes the fee, and `extra_info` contains the original amount: the gateway's documentation shows
- * it in the metadata and beside it. Null: the gateway sent no amount. NaN if the value is not a whole
- * number: NaN equals no amount.
+ * includes the fee, and `extra_info` contains the original amount: one page of the gateway shows it
+ * in the metadata, another next to it. Null: the gateway sent no amount. NaN if the value is not a
+ * whole number: NaN equals no amount.
  */
 export function amountOf(answer: Transaction): number | null {
   const original = originalAmount(answer.metadata?.extra_info) ??
