@@ -20,6 +20,7 @@ const CONNECTIONS = 8;
 await using folder = await createDataFolder();
 await using service = await startService({
   settings: { DATA_DIR: folder.path, WEBHOOK_ALLOW_PRIVATE: "true" },
+  hasOwnDeadline: true,
 });
 const { staff } = service.keys;
 const random = createRandom(seededState(1));

@@ -46,7 +46,7 @@ const settings = {
   RATE_LIMIT_BURST: "1000000",
   BOOTSTRAP_STAFF_KEY: apiKey,
 };
-const [deno, run, ...args] = await mainCommand(settings);
+const [deno, run, ...args] = await mainCommand(settings, { hasOwnDeadline: true });
 await using service = await startService({
   settings,
   command: [deno!, run!, ...WITH_MEMORY_SERVER, ...args],

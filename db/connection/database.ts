@@ -8,7 +8,7 @@ import { codeOf, DatabaseUnavailable, meansLostConnection } from "./errors.ts";
 import { pacedSocket } from "./paced_socket.ts";
 import { findPrimary, type Primary } from "./primary.ts";
 import { serverUrls } from "./server_urls.ts";
-import { DEADLINE_MS, poolSettings } from "./settings.ts";
+import { DEADLINE, poolSettings } from "./settings.ts";
 import { pooledSql, setLocal } from "./pooled_statements.ts";
 import type { Pooling } from "./pooling.ts";
 import { inDatabaseSpan } from "./span.ts";
@@ -44,7 +44,7 @@ export interface DatabaseOptions {
    * prepared, because each transaction may run in another session.
    */
   pooling?: Exclude<Pooling, "statement">;
-  /** How long a call may take; default: `DEADLINE_MS`. */
+  /** How long a call may take; default: `DEADLINE`. */
   deadlineMs?: number;
 }
 
@@ -67,7 +67,7 @@ interface PoolState {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { deadlineMs = DEADLINE_MS } = options;
+  const { deadlineMs = DEADLINE.ms } = options;
   const isPooled = isPooler(options);
   const settings = poolSettings(deadlineMs);
   const state: PoolState = {

@@ -4,7 +4,7 @@ import { randomInt } from "node:crypto";
 import { type Client, openClient } from "./client.ts";
 import { codeOf } from "./errors.ts";
 import { findPrimary } from "./primary.ts";
-import { POOL_SETTINGS } from "./settings.ts";
+import { poolSettings } from "./settings.ts";
 
 /**
  * How the connections of a URL become sessions of the server. `none`: there is no pooler, or none
@@ -87,15 +87,14 @@ async function rollBack(client: Client): Promise<void> {
  * gives each connection a session. Poolers refuse or ignore them.
  */
 async function passesSettings(url: string): Promise<boolean> {
-  await using client = openClient(url, POOL_SETTINGS);
+  const expected = poolSettings();
+  await using client = openClient(url, expected);
   const rows = await client.run("select name, setting from pg_settings").catch((error) => {
     if (!/startup parameter/.test(error.message)) throw error;
     return [];
   });
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
-  return Object.entries(POOL_SETTINGS).every(([name, value]) =>
-    settings.get(name) === String(value)
-  );
+  return Object.entries(expected).every(([name, value]) => settings.get(name) === String(value));
 }
 
 /**

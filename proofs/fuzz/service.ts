@@ -81,7 +81,7 @@ export async function startFuzzedService(): Promise<FuzzedService> {
     RATE_LIMIT_BURST: NO_LIMIT,
     STREAMS_PER_CALLER: "1000",
   };
-  const [deno, run, ...args] = await mainCommand(settings);
+  const [deno, run, ...args] = await mainCommand(settings, { hasOwnDeadline: true });
   const service = started.use(
     await startService({
       settings,

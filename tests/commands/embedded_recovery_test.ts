@@ -58,7 +58,10 @@ Deno.test("embedded database: a start completes a data folder whose creation was
 
 Deno.test("embedded database: a crashed server is restarted; service and server stop cleanly when both get a signal at the same time", async () => {
   await using folder = await preparedFolder();
-  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  await using service = await startService({
+    settings: { DATA_DIR: folder.path },
+    hasOwnDeadline: true,
+  });
   const { pidFile } = (await readLayout(folder.path))!;
   const readServerPid = async () => parseInt(await Deno.readTextFile(pidFile));
   Deno.kill(await readServerPid(), "SIGKILL");

@@ -217,6 +217,7 @@ Deno.test("start: waits for a database that becomes available later, and prints 
   proxy.cut();
   await using service = await startService({
     settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
+    hasOwnDeadline: true,
     onOutput(output) {
       const causes = output.match(/Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \([^)]*\)/g);
       if (causes === null) return;

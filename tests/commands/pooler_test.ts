@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type DatabaseAccess, reachDatabase } from "../../commands/database_access.ts";
 import { openApp, type TestApp } from "../support/app.ts";
-import { callService } from "../support/client.ts";
+import { callService, sendUntilAnswered } from "../support/client.ts";
 import { runInProcess } from "../support/commands.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
@@ -14,6 +14,7 @@ import {
   runCommand,
   type ServiceProcess,
   startError,
+  type StartOptions,
   startService,
   untilReady,
 } from "../support/service.ts";
@@ -133,6 +134,7 @@ interface PooledService extends AsyncDisposable {
 async function openPooledService(
   server: string,
   settings: Record<string, string>,
+  options: Pick<StartOptions, "hasOwnDeadline"> = {},
 ): Promise<PooledService> {
   await using resources = new AsyncDisposableStack();
   const sandbox = resources.use(await openSandbox({ serverKey: SERVER_KEY }));
@@ -154,6 +156,7 @@ async function openPooledService(
         HOST: "127.0.0.1",
         ...settings,
       },
+      ...options,
     }),
   );
   await sandbox.control("settings", { notification_url: `${service.url}/notification/` }, "PATCH");
@@ -189,7 +192,7 @@ async function migrate(settings: Record<string, string>): Promise<void> {
 async function assertSettles(server: string, { sandbox, charge }: PooledService): Promise<void> {
   const orders = Array.from({ length: 5 }, () => `order-${randomUUID()}`);
   for (const order of orders) {
-    const response = await charge(order);
+    const response = await sendUntilAnswered(() => charge(order));
     assert.equal(response.status, 201, await response.clone().text());
     const { transaction_id } = await response.json();
     await sandbox.control(`transactions/${transaction_id}/pay`);
@@ -233,7 +236,8 @@ Deno.test({
     await using pgbouncer = await startPgBouncer({ server, mode: "transaction", sessions: 20 });
     const settings = { DATABASE_URL: pgbouncer.through(server), DATABASE_DIRECT_URL: server };
     await migrate(settings);
-    await using installation = await openPooledService(server, settings);
+    const options = { hasOwnDeadline: true };
+    await using installation = await openPooledService(server, settings, options);
     const { service, otherInstance, sandbox, charge } = installation;
     await assertSettles(server, installation);
     assert.deepEqual(errorsIn(service.output()), []);

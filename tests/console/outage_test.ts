@@ -11,7 +11,7 @@ import { freePort } from "../support/free_port.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { createDataFolder, PROJECT } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { PATIENT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-restart";
@@ -92,7 +92,7 @@ Deno.test({
       BOOTSTRAP_STAFF_KEY: key,
     };
     const flags = permissionFlags({ queue: "postgres", dataDir: folder.path }, null, PROJECT);
-    const command = [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"];
+    const command = [Deno.execPath(), "run", "--no-prompt", PATIENT, ...flags, "main.ts"];
     const start = () => startService({ command, settings });
     await using browser = await launchBrowser(BROWSER!);
     const page = await browser.newPage();

@@ -98,7 +98,7 @@ Deno.test({
       GATEWAY_SERVER_KEY: SERVER_KEY,
       BOOTSTRAP_STAFF_KEY: STAFF_KEY,
       PUBLIC_URL: sandbox.receiver.url,
-    });
+    }, { hasOwnDeadline: true });
     sandbox.receiver.answer = ({ text }) =>
       callService(`${service.url}/notification/`, {
         method: "POST",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { DEADLINE_MS } from "../../db/connection/settings.ts";
-import type { Sql } from "../../db/connection/database.ts";
+import { DEADLINE } from "../../db/connection/settings.ts";
+import { openDatabase, type Sql } from "../../db/connection/database.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
@@ -124,7 +124,21 @@ Deno.test("transaction: releases its connection when a statement times out", asy
 });
 
 Deno.test("database: the deadline is below 2 seconds, so that callers get an error within 2 seconds", () => {
-  assert.ok(DEADLINE_MS < 2_000);
+  assert.ok(DEADLINE.ms < 2_000);
+});
+
+Deno.test("database: a raised deadline applies to pools that are opened later", async () => {
+  const { ms } = DEADLINE;
+  DEADLINE.ms = 60_000;
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 });
+  DEADLINE.ms = ms;
+  try {
+    assert.equal(database.deadlineMs, 60_000);
+    const [row] = await database.query((sql) => sql`show statement_timeout`);
+    assert.equal(row!.statement_timeout, "59700ms");
+  } finally {
+    await database.close();
+  }
 });
 
 function untilNoTransaction(): Promise<void> {

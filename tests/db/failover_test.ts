@@ -118,8 +118,8 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    await using byHosts = await startUntilUp(settingsOf(pair.url));
-    await using byAddress = await startUntilUp(settingsOf(pair.address));
+    await using byHosts = await startUntilUp(settingsOf(pair.url), { hasOwnDeadline: true });
+    await using byAddress = await startUntilUp(settingsOf(pair.address), { hasOwnDeadline: true });
     const services = [byHosts, byAddress];
     const load = startLoad({ services, sandbox, apiKey: API_KEY });
     const recoveries: Recovery[] = [];
@@ -323,7 +323,7 @@ Deno.test({
 
     if ((await pair.primary()).name === "db2") await pair.promote();
     await pair.untilBothStream();
-    await using service = await startUntilUp(settingsOf(pair.url));
+    await using service = await startUntilUp(settingsOf(pair.url), { hasOwnDeadline: true });
     const listed = await pair.runGuide("switchover payments", {
       "http://127.0.0.1:8000": service.url,
     });

@@ -6,7 +6,7 @@ import {
   DatabaseUnavailable,
   openDatabase,
 } from "../../db/connection/database.ts";
-import { DEADLINE_MS, POOL_SETTINGS } from "../../db/connection/settings.ts";
+import { DEADLINE, poolSettings } from "../../db/connection/settings.ts";
 import { inspectServer, isSameDatabase } from "../../db/connection/pooling.ts";
 import { Statement } from "../../db/records/statement.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -19,7 +19,7 @@ import { until } from "../support/until.ts";
 const ignore = !await hasPgBouncer();
 
 const READ_SETTINGS = `select name, setting from pg_settings
-  where name in (${Object.keys(POOL_SETTINGS).map((name) => `'${name}'`).join(", ")})`;
+  where name in (${Object.keys(poolSettings()).map((name) => `'${name}'`).join(", ")})`;
 
 type Setting = { name: string; setting: string };
 
@@ -83,7 +83,7 @@ Deno.test({
   ignore,
   async fn() {
     const server = await createDatabase({ isNew: true });
-    const settings = [`ignore_startup_parameters = ${Object.keys(POOL_SETTINGS)}`];
+    const settings = [`ignore_startup_parameters = ${Object.keys(poolSettings())}`];
     await using pgbouncer = await startPgBouncer({ server, mode: "session", settings });
     assert.equal((await inspectServer(pgbouncer.through(server))).pooling, "session");
   },
@@ -151,10 +151,10 @@ for (const pooling of ["transaction", "session"] as const) {
       `pooler in ${pooling} mode: each transaction has all settings, and none stays in the session`,
     ignore,
     async fn() {
-      await using pooled = await openPooled({ pooling, poolSize: 1, deadlineMs: DEADLINE_MS });
+      await using pooled = await openPooled({ pooling, poolSize: 1, deadlineMs: DEADLINE.ms });
       const { database, server } = pooled;
       const expected = Object.fromEntries(
-        Object.entries(POOL_SETTINGS).map(([name, value]) => [name, String(value)]),
+        Object.entries(poolSettings()).map(([name, value]) => [name, String(value)]),
       );
       const defaults = byName(await runSql(server, READ_SETTINGS));
       assert.notDeepEqual(defaults, expected);
@@ -261,7 +261,7 @@ Deno.test({
   name: "pooler in transaction mode: the server cancels a slow statement",
   ignore,
   async fn() {
-    await using pooled = await openPooled({ deadlineMs: DEADLINE_MS });
+    await using pooled = await openPooled({ deadlineMs: DEADLINE.ms });
     // On a slow machine the deadline of the client can pass first.
     await until("the server cancels a statement", async () => {
       const error = await pooled.database.query((sql) => sql`select pg_sleep(60)`)
@@ -304,7 +304,7 @@ Deno.test({
   name: "pooler: statements fail while it is down, and work again after it has restarted",
   ignore,
   async fn() {
-    await using pooled = await openPooled({ deadlineMs: DEADLINE_MS });
+    await using pooled = await openPooled({ deadlineMs: DEADLINE.ms });
     const { database, pgbouncer, server } = pooled;
     await runSql(server, "create table numbers (number int)");
     for (let round = 0; round < 3; round++) {

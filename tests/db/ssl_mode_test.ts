@@ -7,6 +7,7 @@ import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { startServer } from "../../db/embedded/server.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../support/events/test_certificate.ts";
 import { hasProgram } from "../support/programs.ts";
 import { createDataFolder } from "../support/project.ts";
@@ -14,7 +15,7 @@ import { createDataFolder } from "../support/project.ts";
 /** Starts as the service does, and returns whether its connections are encrypted. */
 async function isEncrypted(databaseUrl: string): Promise<boolean> {
   const access = await reachDatabase(databaseUrl, null);
-  const database = openDatabase({ ...access, poolSize: 1 });
+  const database = openDatabase({ ...access, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
   try {
     const [row] = await database.query((sql) =>
       sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`

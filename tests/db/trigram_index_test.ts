@@ -9,6 +9,7 @@ import { hasTrigramIndex } from "../../db/payments/search.ts";
 import { callService } from "../support/client.ts";
 import { runInProcess } from "../support/commands.ts";
 import { createDatabase, runSql, testServerUrl } from "../support/database/database.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { startService } from "../support/service.ts";
 
 /** A role that has created the schema, and may create nothing else in its database. */
@@ -120,7 +121,7 @@ Deno.test("search by parts: names of earlier payments get their keys, and the in
     "select count(*)::int as count from gateway.payment_search_keys where kind = 'n'",
   );
   assert.equal(named!.count, 1_050);
-  const database = openDatabase({ url, poolSize: 1 });
+  const database = openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
   try {
     assert.equal(await database.query(hasTrigramIndex), true);
     // PostgreSQL leaves an invalid index if a concurrent build is interrupted.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { sendUntilAnswered } from "../support/client.ts";
+import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { checkOutRelease } from "../support/git.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
@@ -59,7 +60,7 @@ Deno.test("upgrade: a database of the first release is migrated while both versi
     GATEWAY_BASE_URL: box.url,
     BOOTSTRAP_STAFF_KEY: STAFF_KEY,
   };
-  await using released = await startService({ settings, cwd: release.path, command: RUN });
+  await using released = await startUntilUp(settings, { cwd: release.path, command: RUN });
   const invoice = await post(released, "/invoices/", {
     customer_name: "Budi Utomo",
     due_date: "2099-12-31",

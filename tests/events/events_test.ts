@@ -25,7 +25,7 @@ import { newJob, task } from "../support/jobs/jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { PATIENT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -593,6 +593,7 @@ Deno.test("embedding: a handler gets its event again after a kill -9 of the prog
           "-q",
           "--no-check",
           "-P=test",
+          PATIENT,
           "tests/support/events/embedder.ts",
           mode,
         ],

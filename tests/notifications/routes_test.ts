@@ -11,7 +11,7 @@ import { createDatabase } from "../support/database/database.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { startService } from "../support/service.ts";
+import { PATIENT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
@@ -572,7 +572,7 @@ Deno.test("metrics: count rejected notifications by reason", async () => {
       GATEWAY_SERVER_KEY: "SB-Mid-server-of-the-counter",
     },
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt", PATIENT],
       ...[
         "--allow-net",
         "--allow-env",

@@ -10,7 +10,7 @@ import type { Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { assertProblem } from "../support/problem.ts";
 import { PROJECT } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { PATIENT, startService } from "../support/service.ts";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 
@@ -143,7 +143,7 @@ Deno.test("service process: every line of its output is JSON if it is not printe
   const databaseUrl = await createDatabase({ template: null });
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
   const service = await startService({
-    command: [Deno.execPath(), "run", "-q", "--no-prompt", ...flags, "main.ts"],
+    command: [Deno.execPath(), "run", "-q", "--no-prompt", PATIENT, ...flags, "main.ts"],
     settings: {
       HOST: "127.0.0.1",
       DATABASE_URL: databaseUrl,

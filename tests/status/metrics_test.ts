@@ -10,7 +10,7 @@ import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { PROJECT } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { PATIENT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -58,7 +58,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
       GATEWAY_BASE_URL: "http://127.0.0.1:2",
     },
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt", PATIENT],
       ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
       "main.ts",
     ],

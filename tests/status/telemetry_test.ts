@@ -7,7 +7,7 @@ import { createDatabase } from "../support/database/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { CARDS, pay } from "../support/gateway/snap.ts";
 import { PROJECT } from "../support/project.ts";
-import { environment, type ServiceProcess, startService } from "../support/service.ts";
+import { environment, PATIENT, type ServiceProcess, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
@@ -17,7 +17,7 @@ const ENV_FILE = "--env-file=deploy/telemetry.env";
 
 /** Not `deno task`, so that signals reach the service itself. */
 const COMMAND = [
-  ...[Deno.execPath(), "run", ENV_FILE, "-q", "--no-prompt"],
+  ...[Deno.execPath(), "run", ENV_FILE, "-q", "--no-prompt", PATIENT],
   ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
   ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
 ];

@@ -9,6 +9,8 @@ import { run as runJobs } from "../../commands/run_task.ts";
 import { run as runVerify } from "../../commands/verify/command.ts";
 import { Failure } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
+import { DEADLINE } from "../../db/connection/settings.ts";
+import { PATIENT_DEADLINE_MS } from "./database/pools.ts";
 import type { Outcome } from "./service.ts";
 
 const COMMANDS = {
@@ -28,6 +30,8 @@ export async function runInProcess(
 ): Promise<Outcome> {
   const outcome = { code: 0, stdout: "", stderr: "" };
   const { log, error } = console;
+  const { ms } = DEADLINE;
+  DEADLINE.ms = PATIENT_DEADLINE_MS;
   console.log = (line) => outcome.stdout += `${line}\n`;
   console.error = (line) => outcome.stderr += `${line}\n`;
   try {
@@ -40,6 +44,7 @@ export async function runInProcess(
   } finally {
     Object.assign(console, { log, error });
     Deno.exitCode = 0;
+    DEADLINE.ms = ms;
   }
   return outcome;
 }

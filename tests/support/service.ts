@@ -21,6 +21,12 @@ const STOP_TIMEOUT_MS = 180_000;
  */
 export const DOWNLOAD_ENV = { DENO_TLS_CA_STORE: "mozilla,system" };
 
+/**
+ * The flag with which a service waits longer for the database. For a command line that a test puts
+ * together itself; the path is relative to the project.
+ */
+export const PATIENT = "--preload=tests/support/patient.ts";
+
 /** The environment of a process: the settings and what Deno needs, without the tests' variables. */
 export function environment(settings: Record<string, string>): Record<string, string> {
   const inherited = ["PATH", "HOME", "DENO_DIR", "TMPDIR"].flatMap((name) => {
@@ -124,13 +130,24 @@ export interface StartOptions {
   onLog?: (text: string) => void;
   /** The user to run as; by default the user of the tests. */
   runAs?: { uid: number; gid: number };
+  /**
+   * Whether the service has its own, short deadline for the database, as the tests of outages need.
+   * Without it, and without `command`, the service waits longer.
+   */
+  hasOwnDeadline?: boolean;
 }
 
 /** For tests of `deno task start`, which needs three processes and takes twice as long. */
 export const START_TASK = [Deno.execPath(), "task", "start"];
 
-/** The command with which `deno task start` runs the service at its end. */
-export async function mainCommand(settings: Record<string, string>) {
+/**
+ * The command with which `deno task start` runs the service at its end, by default with more time
+ * for the database.
+ */
+export async function mainCommand(
+  settings: Record<string, string>,
+  { hasOwnDeadline = false }: Pick<StartOptions, "hasOwnDeadline"> = {},
+) {
   const { DATABASE_URL, DATA_DIR, QUEUE, BACKUP_TIME_FILE: backupTimeFile } = settings;
   const isEmbedded = !DATABASE_URL;
   const dataDir = DATA_DIR ?? "/nowhere";
@@ -139,7 +156,8 @@ export async function mainCommand(settings: Record<string, string>) {
   const config = { dataDir, queue: queue as "kv" | "postgres", backupTimeFile };
   const flags = permissionFlags(config, layout, PROJECT);
   const run = ["run", "--no-prompt", "--env-file=deploy/telemetry.env"];
-  return [Deno.execPath(), ...run, ...flags, "main.ts"];
+  const patience = hasOwnDeadline ? [] : [PATIENT];
+  return [Deno.execPath(), ...run, ...patience, ...flags, "main.ts"];
 }
 
 async function installDatabase(dataDir: string) {
@@ -155,7 +173,7 @@ async function installDatabase(dataDir: string) {
 /** Starts the service and waits until it prints its URL. */
 export async function startService(options: StartOptions = {}): Promise<ServiceProcess> {
   const { settings = {}, cwd = PROJECT } = options;
-  const [program, ...args] = options.command ?? await mainCommand(settings);
+  const [program, ...args] = options.command ?? await mainCommand(settings, options);
   const process = new Deno.Command(program!, {
     args,
     env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...sandboxPort(settings), ...settings }),

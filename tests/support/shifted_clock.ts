@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { permissionFlags } from "../../commands/prepare.ts";
 import { PROJECT } from "./project.ts";
-import { type ServiceProcess, startService } from "./service.ts";
+import { PATIENT, type ServiceProcess, type StartOptions, startService } from "./service.ts";
 
 export interface ShiftedService extends ServiceProcess {
   /** Sets the process's clock to its next shift. */
@@ -29,16 +29,21 @@ export async function startShifted(
   };
 }
 
-/** The command that starts such a service, and uses a temporary file. */
+/**
+ * The command that starts such a service, and uses a temporary file. By default the service has
+ * more time for the database.
+ */
 export async function shiftedCommand(
   shiftsMs: number[],
+  { hasOwnDeadline = false }: Pick<StartOptions, "hasOwnDeadline"> = {},
 ): Promise<{ command: string[] } & AsyncDisposable> {
   const folder = await Deno.makeTempDir();
   const preload = join(folder, "shift_clock.js");
   await Deno.writeTextFile(preload, `(${shiftClock})(${JSON.stringify(shiftsMs)});`);
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+  const preloads = ["--preload", preload, ...hasOwnDeadline ? [] : [PATIENT]];
   return {
-    command: [Deno.execPath(), "run", "--no-prompt", "--preload", preload, ...flags, "main.ts"],
+    command: [Deno.execPath(), "run", "--no-prompt", ...preloads, ...flags, "main.ts"],
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
