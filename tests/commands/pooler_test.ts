@@ -9,8 +9,8 @@ import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { expireLeases } from "../support/idempotency.ts";
+import { errorsIn } from "../support/logged_errors.ts";
 import {
-  errorsIn,
   runCommand,
   type ServiceProcess,
   startError,

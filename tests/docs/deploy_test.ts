@@ -13,7 +13,8 @@ import { openRelay } from "../support/gateway/relay.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";
 import { PROJECT } from "../support/project.ts";
-import { environment, errorsIn } from "../support/service.ts";
+import { errorsIn } from "../support/logged_errors.ts";
+import { environment } from "../support/service.ts";
 import { inTime, until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-deploy";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { errorsIn, preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
+import { errorsIn } from "../support/logged_errors.ts";
+import { preparedFolder, type ServiceProcess, startService } from "../support/service.ts";
 
 /** Sends raw bytes and reads until the connection ends. */
 async function send(service: Pick<ServiceProcess, "url">, text: string): Promise<string> {

@@ -91,17 +91,6 @@ export function startError(stderr: string): string {
   return `${message}\n`;
 }
 
-/**
- * The errors in the log of a service. On a slow machine a statement can exceed the database's time
- * limit, which is no fault.
- */
-export function errorsIn(output: string): string[] {
-  return output.split("\n").filter((line) =>
-    /"level":"error"|unhandled|uncaught/i.test(line) &&
-    !line.includes("No response from the database within")
-  );
-}
-
 export interface ServiceProcess extends AsyncDisposable {
   url: string;
   /** The URL of the sandbox; empty if there is none. */
