@@ -7,6 +7,7 @@ import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { errorsOf } from "../support/logged_errors.ts";
 import {
   mainCommand,
   postgresHome,
@@ -50,8 +51,7 @@ Deno.test("demo data: payments, refunds, invoices, subscriptions and reports hap
   assert.equal((await demo.state()).status, "running", "at once: the next page shows it");
   await filled;
   assert.deepEqual(await demo.state(), { status: "done", percent: 100 });
-  const failures = app.logged().filter(({ level }) => level === "error");
-  assert.deepEqual(failures, []);
+  assert.deepEqual(errorsOf(app), []);
 
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const read = async (path: string): Promise<Json> => await (await app.as(staff, path)).json();

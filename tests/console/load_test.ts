@@ -3,6 +3,7 @@ import { createLoad, MAX_DELAY_MS } from "../../core/status/load.ts";
 import { openApp } from "../support/app.ts";
 import { formsOf, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { errorsOf } from "../support/logged_errors.ts";
 import { until } from "../support/until.ts";
 
 const PAGES = 20;
@@ -59,8 +60,7 @@ Deno.test("console under load: pages are rejected like requests of the API, with
   }
   assert.ok(rejected > PAGES / 2);
   assert.equal(load.rejectedRequests(), rejected);
-  const errors = service.app.logged().filter(({ level }) => level === "error");
-  assert.deepEqual(errors, [], "rejected pages are not logged as errors");
+  assert.deepEqual(errorsOf(service.app), [], "rejected pages are not logged as errors");
 
   await until(
     "a page is rejected",

@@ -21,6 +21,7 @@ import {
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { AMOUNT, CUSTOMER, ITEMS, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { errorsOf } from "../support/logged_errors.ts";
 import {
   assertMembers,
   chargeRequest,
@@ -91,10 +92,7 @@ async function eventsOf({ databaseUrl }: TestPayments, id: string): Promise<Json
 
 /** Fails if an instance logged an error, even one that no response shows. */
 function assertNoErrors(...apps: TestApp[]): void {
-  for (const app of apps) {
-    const errors = app.logged().filter(({ level }) => level === "error");
-    assert.deepEqual(errors, []);
-  }
+  for (const app of apps) assert.deepEqual(errorsOf(app), []);
 }
 
 Deno.test("notification: concurrent repeats at two instances are all accepted and stored, and one is applied", async () => {

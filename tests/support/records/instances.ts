@@ -17,6 +17,7 @@ import {
 } from "./requests.ts";
 import { type Json, SERVER_KEY } from "../gateway/sandbox.ts";
 import { sendUntilAnswered } from "../client.ts";
+import { errorsOf } from "../logged_errors.ts";
 
 export interface Instances extends RelayedPayments {
   apps: TestApp[];
@@ -50,7 +51,8 @@ export function race(work: (instances: Instances) => Promise<void>): () => Promi
     const databaseUrl = await createDatabase({ isNew: true });
     const { apps } = await run(databaseUrl, work);
     await assertNoDeadlock(databaseUrl);
-    for (const app of apps) assertNoLoggedErrors(app);
+    // Internal errors are logged even if the response hides them.
+    for (const app of apps) assert.deepEqual(errorsOf(app), []);
   };
 }
 
@@ -145,18 +147,4 @@ async function assertNoDeadlock(url: string): Promise<void> {
   } finally {
     await database.close();
   }
-}
-
-/** The messages of exceeded time limits, of requests and of sessions such as the publisher's. */
-const TIME_LIMITS = /^(No response from the database within|Timed out after)|CONNECT_TIMEOUT/;
-
-/**
- * Internal errors are logged even if the response hides them. Exceeded time limits are no such
- * error: `send` retries these requests, and sessions connect again.
- */
-function assertNoLoggedErrors(app: TestApp): void {
-  const errors = app.logged().filter(({ level, error }) =>
-    level === "error" && !TIME_LIMITS.test((error as Error)?.message)
-  );
-  assert.deepEqual(errors, []);
 }
