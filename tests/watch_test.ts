@@ -23,7 +23,16 @@ Deno.test("watchProcess: says that a process has failed", async () => {
 });
 
 Deno.test("watchProcess: ends a process that prints nothing and lists the processes", async () => {
-  const watched = await watchProcess(startScript("echo name of a test; exec sleep 3600"), 500);
+  const folder = await Deno.makeTempDir();
+  const marker = `${folder}/has_printed`;
+  const process = startScript(`echo name of a test; touch ${marker}; exec sleep 3600`);
+  let seconds = 0;
+  const watched = await watchProcess(process, 500, async () => {
+    // On a slow machine the shell starts late. Until it has printed, it seems to work.
+    const hasPrinted = await Deno.stat(marker).then(() => true, () => false);
+    return hasPrinted ? seconds : seconds += 10;
+  });
+  await Deno.remove(folder, { recursive: true });
   assert.deepEqual([watched.success, watched.isHung], [false, true]);
   assert.match(watched.output, /^name of a test\n\n\*\*\* No output for 0\.5 s\./);
   assert.match(watched.output, /sleep 3600/);

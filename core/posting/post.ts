@@ -22,6 +22,8 @@ export interface PosterOptions {
   resolve?: ResolveHost;
   /** The time limit for the whole request, from the DNS lookup to the response. */
   timeoutMs?: number;
+  /** How long a connection is kept for further requests. */
+  idleMs?: number;
   /** A certificate in PEM that is trusted in addition to the system's. */
   ca?: string;
 }
@@ -50,17 +52,21 @@ export interface Poster extends AsyncDisposable {
 
 const TIMEOUT_MS = 15_000;
 
-/** The timeout is shorter than that of most servers: this side closes idle connections first. */
-const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 16, timeout: 4_000 };
+/** Shorter than in most servers: this side closes idle connections first. */
+const IDLE_MS = 4_000;
+
+const MAX_IDLE_CONNECTIONS = 16;
 
 const ANSWER_BYTES = 1_000;
 
 export function createPoster(options: PosterOptions): Poster {
   const { allowPrivate, resolve = resolveHost, timeoutMs = TIMEOUT_MS, ca } = options;
+  const { idleMs = IDLE_MS } = options;
   const isAllowed = allowPrivate ? () => true : isPublic;
   const findAddresses = guardedLookup(resolve, isAllowed);
-  const plain = openConnections("http:", KEEP_ALIVE);
-  const encrypted = openConnections("https:", KEEP_ALIVE);
+  const keepAlive = { keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, timeout: idleMs };
+  const plain = openConnections("http:", keepAlive);
+  const encrypted = openConnections("https:", keepAlive);
   const closing = new AbortController();
   const running = new Set<Promise<PostResult>>();
 
