@@ -31,7 +31,12 @@ async function readRules(): Promise<Map<string, string>> {
 
 interface Situation extends TestPayments {
   /** The test changes these values; the app reads them. */
-  state: { isDatabaseDown: boolean; loopDelayMs: number; clockOffsetMs: number };
+  state: {
+    isDatabaseDown: boolean;
+    loopDelayMs: number;
+    clockOffsetMs: number;
+    residentBytes: number;
+  };
   advance(ms: number): void;
   stopServer(): Promise<void>;
   requestAsStaff(path: string, body: object): Promise<void>;
@@ -39,7 +44,12 @@ interface Situation extends TestPayments {
 
 async function openSituation(options: Partial<TestAppOptions>) {
   const clock = manualClock();
-  const state = { isDatabaseDown: false, loopDelayMs: 0, clockOffsetMs: 0 };
+  const state = {
+    isDatabaseDown: false,
+    loopDelayMs: 0,
+    clockOffsetMs: 0,
+    residentBytes: 100_000_000,
+  };
   const unavailable = () => Promise.reject(new DatabaseUnavailable("down"));
   const payments = await openPayments({
     // Only a new database has an own connection pool, whose use is measured.
@@ -70,6 +80,9 @@ async function openSituation(options: Partial<TestAppOptions>) {
     (request, info) => payments.app.fetchUnchecked(request, info),
   );
   const url = `http://127.0.0.1:${server.addr.port}/metrics`;
+  // The memory of this process depends on the tests that have run in it.
+  const { memoryUsage } = Deno;
+  Deno.memoryUsage = () => ({ ...memoryUsage(), rss: state.residentBytes });
   let isStopped = false;
   let at = 0;
   const situation: Situation = {
@@ -111,6 +124,7 @@ async function openSituation(options: Partial<TestAppOptions>) {
     situation,
     scrape,
     async [Symbol.asyncDispose]() {
+      Deno.memoryUsage = memoryUsage;
       state.isDatabaseDown = false;
       await situation.stopServer();
       await payments[Symbol.asyncDispose]();
@@ -149,11 +163,7 @@ const CAUSES: Record<string, Cause> = {
   PaymentGatewayInstanceDown: { cause: ({ stopServer }) => stopServer() },
   PaymentGatewayAbsent: { cause: ({ stopServer }) => stopServer() },
   PaymentGatewayMemory: {
-    cause() {
-      const { memoryUsage } = Deno;
-      Deno.memoryUsage = () => ({ ...memoryUsage(), rss: 1_100_000_000 });
-      return () => Deno.memoryUsage = memoryUsage;
-    },
+    cause: ({ state }) => void (state.residentBytes = 1_100_000_000),
   },
   PaymentGatewayDatabaseDown: {
     options: WITH_OUTAGES,
