@@ -54,7 +54,7 @@ Deno.test("console checkouts: lists and filters the checkouts of all users", asy
   assert.deepEqual(await find(["status", "open"]), ["order-2", "order-1"]);
   assert.deepEqual(await find(["status", "cancelled"], ["status", "paid"]), ["order-3"]);
   assert.deepEqual(await find(["order_id", "order-1"]), ["order-1"]);
-  const day = dayInWib(new Date(open.created_at));
+  const day = dayInWib(new Date(cancelled.created_at));
   assert.deepEqual(await find(["from", "2020-01-01"], ["to", day]), await find());
   assert.deepEqual(await find(["to", "2020-01-01"]), []);
   assert.match(staff.page.html, /No checkouts were found/);

@@ -8,15 +8,19 @@ import { createDatabase, runSql } from "../support/database/database.ts";
 import { findSentNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
+import { openAtNoon } from "../support/noon.ts";
 import { chargeRequest, openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 const ALLOW_PRIVATE = { env: { ...REAL_INSTALLATION, WEBHOOK_ALLOW_PRIVATE: "true" } };
 
 const DAY_MS = 86_400_000;
 
+/** Read once: the day can end during a test. */
+const STARTED_AT = Date.now();
+
 /** A time in UTC, `daysBefore` days before two days ago. Cookies of the far future are refused. */
 function timeOf(time: string, daysBefore = 0): number {
-  const day = new Date(Date.now() - (2 + daysBefore) * DAY_MS).toISOString().slice(0, 10);
+  const day = new Date(STARTED_AT - (2 + daysBefore) * DAY_MS).toISOString().slice(0, 10);
   return Date.parse(`${day}T${time}:00Z`);
 }
 
@@ -164,7 +168,7 @@ Deno.test("console overview: the figures are read again only when the statistics
 });
 
 Deno.test("console overview: the chart adds up the methods for which it has no colour", async () => {
-  await using payments = await openPayments();
+  await using payments = await openAtNoon(openPayments);
   const kinds = ["qris", "gopay", "dana", "shopeepay", "ovo", "bca", "echannel"] as const;
   for (const [index, kind] of kinds.entries()) {
     await payments.paid(kind, { gross_amount: 100_000 - index * 10_000 });

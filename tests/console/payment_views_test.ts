@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import { openStaff, orderIdsIn, signInTo, XSS_PROBE } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
+import { openAtNoon, today } from "../support/noon.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 const MAX_BYTES = 60_000;
@@ -13,7 +13,7 @@ function columnsIn(html: string): string[] {
 }
 
 Deno.test("console payments: every filter of the API finds its payments", async () => {
-  await using payments = await openPayments();
+  await using payments = await openAtNoon(openPayments);
   const { app } = payments;
   const bob = await app.createKey({ userId: "bob" });
   const phone = { customer_details: { first_name: "Budi", phone: "+628123456789" } };
@@ -24,7 +24,7 @@ Deno.test("console payments: every filter of the API finds its payments", async 
   const qris = { payment_type: "qris", gross_amount: 10_000 };
   const bobs = await (await payments.post("/charge/", qris, {}, bob)).json();
   const staff = await openStaff(payments);
-  const today = dayInWib(new Date());
+  const day = today();
   const found: [string, string[]][] = [
     ["status=pending&status=settlement", [bobs, paid, bca].map(({ order_id }) => order_id)],
     ["payment_type=qris&payment_type=gopay", [bobs.order_id, paid.order_id]],
@@ -34,8 +34,8 @@ Deno.test("console payments: every filter of the API finds its payments", async 
     ["customer_phone=0812-3456-789", [bca.order_id]],
     ["fraud_status=challenge", [card.order_id]],
     ["user_id=bob", [bobs.order_id]],
-    [`from=${today}&to=${today}&min_amount=80000&max_amount=90000`, [paid.order_id]],
-    [`settled_from=${today}&settled_to=${today}`, [paid.order_id]],
+    [`from=${day}&to=${day}&min_amount=80000&max_amount=90000`, [paid.order_id]],
+    [`settled_from=${day}&settled_to=${day}`, [paid.order_id]],
     ["settled_to=2020-01-01", []],
     [`invoice_id=${randomUUID()}`, []],
     [`subscription_id=${randomUUID()}`, []],

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import {
   formsOf,
@@ -10,10 +9,11 @@ import {
   XSS_PROBE,
 } from "../support/console/browsing.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
+import { openAtNoon, today } from "../support/noon.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
 Deno.test("console payments: lists, filters and searches the payments of all users", async () => {
-  await using payments = await openPayments();
+  await using payments = await openAtNoon(openPayments);
   const customer = `${randomUUID()}@example.com`;
   const name = { first_name: "Budi", last_name: "Utomo" };
   const email = { customer_details: { ...name, email: customer } };
@@ -37,13 +37,13 @@ Deno.test("console payments: lists, filters and searches the payments of all use
   assert.match(staff.page.html, /<td>Budi Utomo<\/td>/);
   assert.deepEqual(await find({ customer_email: customer, status: "settlement" }), [paid.order_id]);
   assert.deepEqual(await find({ payment_type: "qris" }), [other.order_id]);
-  const today = dayInWib(new Date());
-  assert.equal((await find({ from: today, to: today })).length, 3);
+  const period = { from: today(), to: today() };
+  assert.equal((await find(period)).length, 3);
   assert.deepEqual(await find({ to: "2020-01-01" }), []);
   assert.match(staff.page.html, /No payments were found/);
 
   // A search has no filters: the page shows none as in use, and says so.
-  const filters = { status: "expire", payment_type: "qris", from: today, to: today };
+  const filters = { status: "expire", payment_type: "qris", ...period };
   const ignored: Record<string, string>[] = [filters, { outcome: "unknown" }, { owner: "none" }];
   for (const more of ignored) {
     const found = await find({ q: customer, ...more });
@@ -53,8 +53,8 @@ Deno.test("console payments: lists, filters and searches the payments of all use
     assert.doesNotMatch(staff.page.html, /value="expire" checked|aria-current="true"[^>]*>Today/);
     assert.match(staff.page.html, /A search ignores the filters/);
   }
-  const [, period] = staff.page.html.match(/href="([^"]+)"[^>]*>Today</)!;
-  await staff.open(period!.replaceAll("&amp;", "&"));
+  const [, link] = staff.page.html.match(/href="([^"]+)"[^>]*>Today</)!;
+  await staff.open(link!.replaceAll("&amp;", "&"));
   assert.equal(orderIdsIn(staff.page.html).length, 3);
   assert.match(staff.page.html, /<input id="q"[^>]* value=""/);
   assert.doesNotMatch(staff.page.html, /A search ignores the filters|Remove Search/);

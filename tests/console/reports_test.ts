@@ -5,13 +5,15 @@ import { updateStats } from "../../core/reports/count_payments.ts";
 import { startsOf, totalsByGroup } from "../../console/reports/totals.ts";
 import { openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { openAtNoon } from "../support/noon.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 const databaseUrl = await createDatabase({ isNew: true });
 
 /** A paid and partly refunded wallet payment, and a pending virtual account. */
 async function openReports(): Promise<TestPayments> {
-  const payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
+  const databaseUrl = await createDatabase({ isNew: true });
+  const payments = await openAtNoon((options) => openPayments({ databaseUrl, ...options }));
   const paid = await payments.paid("gopay", { gross_amount: 1_250_000 });
   await payments.post(`/payments/${paid.id}/refund/`, { amount: 250_000 });
   await payments.charge("bca", { gross_amount: 44_000 });

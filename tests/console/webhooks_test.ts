@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { dayInWib } from "../../core/gateway/times.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { formsOf, openStaff, openTab, signInTo } from "../support/console/browsing.ts";
 import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
+import { openAtNoon, today } from "../support/noon.ts";
 
 async function openNew(): Promise<TestWebhooks> {
   return await openWebhooks({ databaseUrl: await createDatabase() });
@@ -11,7 +11,8 @@ async function openNew(): Promise<TestWebhooks> {
 const secretIn = (html: string) => html.match(/whsec_[\w+/=]+/)?.[0];
 
 Deno.test("console events: are listed by name, day and resource, with a link to the resource", async () => {
-  await using webhooks = await openNew();
+  const databaseUrl = await createDatabase();
+  await using webhooks = await openAtNoon((options) => openWebhooks({ databaseUrl, ...options }));
   const paid = await webhooks.paid("gopay");
   const pending = await webhooks.charge("bca");
   await webhooks.app.publishEvents();
@@ -32,9 +33,9 @@ Deno.test("console events: are listed by name, day and resource, with a link to 
   );
   assert.deepEqual(await find(`resource=${pending.id}`), ["payment_received"]);
   assert.deepEqual(await find("to=2020-01-01"), []);
-  const today = dayInWib(new Date());
-  assert.equal((await find(`from=${today}&to=${today}`)).length, 3);
-  for (const invalid of ["resource=x", "from=2026-13-45", `from=${today}&to=2020-01-01`]) {
+  const day = today();
+  assert.equal((await find(`from=${day}&to=${day}`)).length, 3);
+  for (const invalid of ["resource=x", "from=2026-13-45", `from=${day}&to=2020-01-01`]) {
     const page = await staff.open(`/console/events/?${invalid}`);
     assert.equal(page.status, 400, invalid);
     assert.match(page.html, /role="alert"/);

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { dayInWib } from "../../core/gateway/times.ts";
 import { callService } from "../support/client.ts";
 import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { runSql } from "../support/database/database.ts";
 import { type DatabasePair, hasPatroni, type Member, startPair } from "../support/database/pair.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
-import { today } from "../support/reports/reconciliations.ts";
 import type { ServiceProcess } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -159,7 +159,8 @@ Deno.test({
     assert.equal(again.transaction_id, retried.transaction_id);
     await pay(again);
 
-    const { id, differences } = await reconcile(service, await sandbox.settlementReport(today()));
+    const day = dayInWib(new Date());
+    const { id, differences } = await reconcile(service, await sandbox.settlementReport(day));
     const found = differences.map(({ result, order_id, kind }: Json) => [result, order_id, kind]);
     const settlement = (payment: Json) => ["missing_here", payment.order_id, "settlement"];
     assert.deepEqual(

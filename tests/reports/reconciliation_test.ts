@@ -330,7 +330,7 @@ Deno.test("reconciliation: a search for missing payments that is interrupted con
   await using reports = await openReports();
   await insertDifferent(reports, 1_200);
   await reports.app.database.query((sql) =>
-    sql`update gateway.payments set settlement_time = now() where order_id like 'o-%'`
+    sql`update gateway.payments set settlement_time = created_at where order_id like 'o-%'`
   );
   const response = await upload(reports, `order_id,amount,time\nx,1000,${today()}\n`);
   const { id } = await response.json();

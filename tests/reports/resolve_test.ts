@@ -1,21 +1,20 @@
 import assert from "node:assert/strict";
-import { dayInWib } from "../../core/gateway/times.ts";
 import { randomUUID } from "node:crypto";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { openAtNoon, today } from "../support/noon.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
 /** A report with three lines without a payment, and the payment that is missing in it. */
 async function openReport({ isCompared = true } = {}) {
-  const payments = await openPayments();
+  const payments = await openAtNoon(openPayments);
   const { app } = payments;
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   await payments.paid("gopay");
-  const day = dayInWib(new Date());
-  const lines = ["A", "B", "C"].map((order) => `${order},1000,${day}\n`);
+  const lines = ["A", "B", "C"].map((order) => `${order},1000,${today()}\n`);
   const uploaded = await app.as(staff, "/reconciliations/", {
     method: "POST",
     body: `order_id,amount,time\n${lines.join("")}`,

@@ -1,20 +1,22 @@
 /** Uploads reports of the gateway and compares them, as staff and the workers do. */
 
 import assert from "node:assert/strict";
-import { dayInWib } from "../../../core/gateway/times.ts";
 import { newId } from "../../../core/ids.ts";
 import { createReconcile } from "../../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import type { TestAppOptions } from "../app.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import { noonClock, openAtNoon } from "../noon.ts";
 import { openPayments, type TestPayments } from "../payments/payments.ts";
+
+export { today } from "../noon.ts";
 
 export interface TestReports extends TestPayments {
   staff: string;
 }
 
 export async function openReports(options: Partial<TestAppOptions> = {}): Promise<TestReports> {
-  const payments = await openPayments(options);
+  const payments = await openAtNoon((noon) => openPayments({ ...noon, ...options }));
   const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
   return Object.assign(payments, { staff });
 }
@@ -60,11 +62,9 @@ export async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
   );
 }
 
-export const today = () => dayInWib(new Date());
-
 /** Inserts payments that are paid here with 1,000, and returns a file that says 2,000. */
 export async function insertDifferent({ app }: TestPayments, count: number): Promise<string> {
-  const now = new Date();
+  const now = new Date(noonClock());
   const ids = Array.from({ length: count }, () => newId(now));
   await app.database.query((sql) =>
     sql`
@@ -72,7 +72,7 @@ export async function insertDifferent({ app }: TestPayments, count: number): Pro
         gross_amount, captured_amount, currency, transaction_status, sent_at, created_at,
         updated_at)
       select id, 'alice', 'o-' || number, 't-' || number, 'gopay', 1000, 1000, 'IDR', 'settlement',
-        now(), now(), now()
+        ${now}, ${now}, ${now}
       from unnest(${sql.array(ids)}::uuid[]) with ordinality wanted (id, number)`
   );
   const lines = ids.map((_, index) => `o-${index + 1},t-${index + 1},2000\n`);
