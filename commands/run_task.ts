@@ -174,8 +174,8 @@ async function openService(
   };
 }
 
-/** Only the owner of the tables can truncate them. */
-async function rebuildAsOwner(service: Service): Promise<number> {
+/** Only the owner of the tables can truncate them: says so to an operator with another role. */
+async function rebuildOrExplain(service: Service): Promise<number> {
   try {
     return await rebuildStats(service);
   } catch (error) {
@@ -200,7 +200,7 @@ function parse([task, id, ...more]: string[]): Run {
     let counted = 0;
     return {
       task,
-      begin: async (service) => counted = await rebuildAsOwner(service),
+      begin: async (service) => counted = await rebuildOrExplain(service),
       end: () => Promise.resolve(`Payments counted: ${counted}`),
     };
   }

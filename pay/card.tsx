@@ -49,6 +49,7 @@ export const Confirm: FC<{ view: View; screen: ConfirmScreen }> = ({ view, scree
   return (
     <>
       <div class="title">
+        {isBank && <MethodIcon method="credit_card" />}
         <Heading>{confirmTitle(words, screen)}</Heading>
       </div>
       <Deadline view={view} at={endsAt} />

@@ -60,7 +60,7 @@ export async function chooseMethod(
   const open = openAttempt(current);
   // It has ended, or the bank decides about the payment that the customer has made.
   if (current.status !== "open") return { type: "done", checkout: current };
-  // The customer corrects the phone number.
+  // Nothing is stored for a charge that would be rejected; the page shows the methods again.
   if (!canCharge(current, method, phone)) return { type: "done", checkout: current };
   if (open && (open.method !== method || open.is_closing || hasPageEnded(open, service.clock()))) {
     const closed = await closeOpenAttempt(service, current);
@@ -183,7 +183,7 @@ async function rememberRefusal(
   );
 }
 
-/** Whether a charge with this method would be complete, so that an attempt can be stored. */
+/** Whether a charge with this method would be valid; not if the phone number cannot be right. */
 function canCharge(checkout: GatewayCheckout, method: MethodId, phone: string | null): boolean {
   if (method === "credit_card") return true;
   const attempt = { method, order_id: checkout.order_id };

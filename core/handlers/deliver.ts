@@ -119,8 +119,8 @@ class HandlerRemoved extends Error {}
  */
 function unknownHandlerTask({ database, clock }: Service): Task {
   return {
-    // The earlier attempts were those of the handler: with fewer retries, they would count as too
-    // many lost workers, and the delivery would fail although its handler is only stopped.
+    // As many as the handler has, because its attempts count here, too: with fewer retries, the
+    // worker would end a delivery whose handler is only stopped.
     ...RETRIES,
     isFinal: (error) => error instanceof HandlerRemoved,
     async run({ task }) {

@@ -160,8 +160,8 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
 const MAX_NEAR = 50;
 
 /**
- * A position below all events that were created at this time or later: that of an event that is
- * older by the slack. The first event of the range itself may come after a later event.
+ * A position below those of all events that were created at this time or later: the position of an
+ * older event. That of the first event would be wrong, because a later event can have a lower one.
  */
 function positionBefore(sql: Sql, time: EventTime | undefined) {
   if (time === undefined) return sql`0::bigint`;

@@ -328,9 +328,9 @@ const MAX_UNANSWERED = 1_000;
 
 /**
  * Selects pending payments that were created before this time and got no response from the gateway.
- * The index also contains payments that ended without a response. A payment without a response is
- * pending for minutes, so it is one of the newest. Sorted like the index, so that PostgreSQL uses
- * the index.
+ * The index also contains payments that ended without a response. Those that are pending are among
+ * the newest, because they end after 15 minutes, with DANA after a day. Sorted like the index, so
+ * that PostgreSQL uses the index.
  */
 export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
   return sql`

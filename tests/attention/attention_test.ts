@@ -196,17 +196,26 @@ Deno.test("attention: a payment without a response is raised and listed, however
   assert.deepEqual(list.payments.map(({ order_id }) => order_id), ["b"]);
 });
 
+/** Adds a refund that was made an hour ago; each is newer than those before it. */
+async function addRefund(
+  { app }: TestPayments,
+  paymentId: string,
+  status: string,
+  statusCode: string | null,
+): Promise<void> {
+  await app.database.query((sql) =>
+    sql`insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
+        status_code, created_at, updated_at)
+      values (${newId(new Date())}, ${paymentId}, gen_random_uuid(), 1, false, ${status},
+        ${statusCode}, now() - interval '1 hour', now())`
+  );
+}
+
 Deno.test("attention: a refund with an unknown outcome counts, however many newer refunds there are", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge("gopay");
   for (const status of ["pending", "succeeded", "succeeded"]) {
-    await runSql(
-      payments.databaseUrl,
-      `insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
-         created_at, updated_at)
-       values ('${newId(new Date())}', '${id}', gen_random_uuid(), 1, false, '${status}',
-         ${AN_HOUR_AGO}, ${NOW})`,
-    );
+    await addRefund(payments, id, status, null);
   }
   const { refunds } = await payments.app.database.query((sql) =>
     countLastingUnknowns(sql, new Date(), 1)
@@ -217,14 +226,8 @@ Deno.test("attention: a refund with an unknown outcome counts, however many newe
 Deno.test("attention: a refund with an unknown outcome counts, however many older refunds wait for the bank", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge("gopay");
-  for (const statusCode of ["'201'", "'201'", "null"]) {
-    await runSql(
-      payments.databaseUrl,
-      `insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status,
-         status_code, created_at, updated_at)
-       values ('${newId(new Date())}', '${id}', gen_random_uuid(), 1, false, 'pending',
-         ${statusCode}, ${AN_HOUR_AGO}, ${NOW})`,
-    );
+  for (const statusCode of ["201", "201", null]) {
+    await addRefund(payments, id, "pending", statusCode);
   }
   const { refunds } = await payments.app.database.query((sql) =>
     countLastingUnknowns(sql, new Date(), 2)

@@ -128,6 +128,19 @@ Deno.test("pay page: offers each method as a form that needs no script", () => {
   assert.match(html, /<input[^>]*name="phone"[^>]*required/);
 });
 
+Deno.test("pay page: the field for the OVO number accepts how people write numbers, and nothing else", () => {
+  const html = renderPage(pageModel(chooseScreen()));
+  const pattern = html.match(/<input[^>]*name="phone"[^>]*\spattern="([^"]+)"/)?.[1];
+  // As a browser compiles it.
+  const expected = new RegExp(`^(?:${pattern})$`, "v");
+  for (const number of ["081234567890", "+62 812-3456-7890", "(0812) 3456.7890", "0812‑3456/78"]) {
+    assert.match(number, expected);
+  }
+  for (const wrong of ["0812345", "0812345678901234", "0812 3456 ext 78", "-"]) {
+    assert.doesNotMatch(wrong, expected);
+  }
+});
+
 Deno.test("pay page: orders the groups of methods as the merchant orders the methods", () => {
   const methods = (["alfamart", "bca_va", "indomaret", "qris"] as const).map((id) => ({
     id,

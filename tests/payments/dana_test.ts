@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { hasSameIds } from "../../core/notifications/receive.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { findSentNotification, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
@@ -149,5 +150,18 @@ Deno.test("virtual account of a newer bank: is adopted and checked with the orde
   );
   for (const { headers } of relay.received) {
     assert.equal(headers.get("transaction-source"), "SNAP_API");
+  }
+});
+
+Deno.test("notification: a status response without an order id is about its order only for DANA and newer virtual accounts", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { service } = payments.app;
+  for (const [kind, expected] of [["dana", true], ["gopay", false]] as const) {
+    const { order_id, transaction_id } = await payments.charge(kind);
+    const { body } = await service.gateway.getStatus(transaction_id!, {
+      isSnapApi: kind === "dana",
+    });
+    const found = { ...body, order_id: null };
+    assert.equal(await hasSameIds(service, { order_id, transaction_id }, found), expected, kind);
   }
 });

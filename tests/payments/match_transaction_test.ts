@@ -84,7 +84,7 @@ Deno.test("match transaction: without a payment_ref, a transaction belongs to th
       gross_amount: "46500.00",
       metadata: { extra_info: { gross_amount_info: { original_amount: 44_000 } } },
     }, OURS],
-    "a fee that is stated beside the metadata": [{
+    "a fee that is stated next to the metadata": [{
       gross_amount: "46500.00",
       ...{ extra_info: { gross_amount_info: { original_amount: 44_000 } } },
     }, OURS],
