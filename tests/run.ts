@@ -36,6 +36,7 @@ import {
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
+import { portsOf } from "./support/free_port.ts";
 import { missingPrograms } from "./support/programs.ts";
 import { PROJECT } from "./support/project.ts";
 import { runTask } from "./support/service.ts";
@@ -273,12 +274,13 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boo
     now: () => performance.now(),
     options: isFull ? [FULL] : [],
   });
-  async function work() {
+  async function work(_: unknown, index: number) {
+    const ports = { TEST_PORTS: portsOf(index, PROCESSES) };
     for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
       const { paths, environment = {} } = group;
       const variables = typeof environment === "function" ? await environment() : environment;
       if (variables === null) return;
-      const { output, files } = await runGroup(group, variables, options, isAlone);
+      const { output, files } = await runGroup(group, { ...ports, ...variables }, options, isAlone);
       if (options.signal?.aborted) return;
       // An error outside of tests ends the process, and so does a test that hangs. Files that did
       // not run because of it are queued again, each in its own process.

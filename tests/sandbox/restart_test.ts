@@ -11,6 +11,7 @@ import {
   savedCard,
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
+import { freePort } from "../support/free_port.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
@@ -381,7 +382,9 @@ async function startProcess(folder: string, path: string, notification_url: stri
   await Deno.writeTextFile(
     script,
     `import { startSandbox } from ${JSON.stringify(`file://${PROJECT}/sandbox/sandbox.ts`)};
-const options = ${JSON.stringify({ path, port: 0, seed: 1, settings: { notification_url } })};
+const options = ${
+      JSON.stringify({ path, port: freePort(), seed: 1, settings: { notification_url } })
+    };
 const sandbox = await startSandbox(options);
 console.log(sandbox.url);
 `,

@@ -6,6 +6,7 @@ import type { TestAppOptions } from "../support/app.ts";
 import { PUBLIC_URL, withCheckouts } from "../support/checkouts/checkouts.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { freePort } from "../support/free_port.ts";
 import { findSentNotification } from "../support/gateway/notifications.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -76,7 +77,7 @@ async function openSituation(options: Partial<TestAppOptions>) {
   });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    { hostname: "127.0.0.1", port: freePort(), onListen: () => {} },
     (request, info) => payments.app.fetchUnchecked(request, info),
   );
   const url = `http://127.0.0.1:${server.addr.port}/metrics`;

@@ -7,6 +7,7 @@ import { FolderInUse } from "../../db/embedded/folder_lock.ts";
 import { install } from "../../db/embedded/install.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { callService } from "./client.ts";
+import { freePort } from "./free_port.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 import { inTime, until } from "./until.ts";
 
@@ -165,7 +166,12 @@ export async function startService(options: StartOptions = {}): Promise<ServiceP
   const [program, ...args] = options.command ?? await mainCommand(settings, options);
   const process = new Deno.Command(program!, {
     args,
-    env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...sandboxPort(settings), ...settings }),
+    env: environment({
+      PORT: String(freePort()),
+      DRAIN_SECONDS: "0",
+      ...sandboxPort(settings),
+      ...settings,
+    }),
     clearEnv: true,
     cwd,
     stdin: "null",
@@ -252,7 +258,9 @@ export async function untilReady(service: ServiceProcess): Promise<void> {
 /** Only the embedded default has a sandbox; other installations reject its setting. */
 function sandboxPort(settings: Record<string, string>): Record<string, string> {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, DENO_DEPLOY } = settings;
-  return DATABASE_URL || GATEWAY_SERVER_KEY || DENO_DEPLOY ? {} : { SANDBOX_PORT: "0" };
+  return DATABASE_URL || GATEWAY_SERVER_KEY || DENO_DEPLOY
+    ? {}
+    : { SANDBOX_PORT: String(freePort()) };
 }
 
 /**

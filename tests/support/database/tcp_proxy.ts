@@ -1,5 +1,6 @@
 /** A TCP proxy that can cut, silence, hold and restore connections. */
 
+import { freePort } from "../free_port.ts";
 import "./stray_errors.ts";
 
 export interface TcpProxy extends AsyncDisposable {
@@ -18,8 +19,8 @@ export interface TcpProxy extends AsyncDisposable {
 
 export function openTcpProxy(target: { hostname: string; port: number }): TcpProxy {
   const hostname = "127.0.0.1";
-  let listener: Deno.TcpListener | null = Deno.listen({ hostname, port: 0 });
-  const { port } = listener.addr;
+  const port = freePort();
+  let listener: Deno.TcpListener | null = Deno.listen({ hostname, port });
   const open = new Set<Deno.TcpConn>();
   const running = new Set<Promise<void>>();
   let isSilent = false;

@@ -9,21 +9,22 @@ import { createPoster, type PosterOptions } from "../../../core/posting/post.ts"
 const WARM_UP = 200;
 const CONCURRENCY = 50;
 
+/** Nothing listens on this port. */
+const CLOSED_PORT = 2;
+
 const [way = "", count = ""] = Deno.args;
 using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-closed.close();
 
 /** With `silent`, the system accepts the connection, and no server ever reads from it. */
 const WAYS: Record<string, { port: number; error: string } & Partial<PosterOptions>> = {
-  refused: { port: closed.addr.port, error: "The connection was refused" },
+  refused: { port: CLOSED_PORT, error: "The connection was refused" },
   "refused by two addresses": {
-    port: closed.addr.port,
+    port: CLOSED_PORT,
     error: "The connection was refused",
     resolve: () => Promise.resolve(["127.0.0.1", "127.0.0.2"]),
   },
   unresolved: {
-    port: closed.addr.port,
+    port: CLOSED_PORT,
     error: "The host name does not resolve",
     resolve: () => Promise.reject(new Error("not found")),
   },

@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
+import { freePort } from "../free_port.ts";
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "./test_certificate.ts";
 
 export interface ReceivedWebhook {
@@ -64,7 +65,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
   const closing = Promise.withResolvers<"close">();
   let accepted = 0;
   let respond: Respond = () => ({});
-  let listener: Deno.Listener<Deno.Conn> | null = listen(0);
+  let listener: Deno.Listener<Deno.Conn> | null = listen(freePort());
   const port = (listener.addr as Deno.NetAddr).port;
 
   function listen(port: number): Deno.Listener<Deno.Conn> {

@@ -7,6 +7,7 @@ import {
   type SandboxOptions,
   startSandbox,
 } from "../../../sandbox/sandbox.ts";
+import { freePort } from "../free_port.ts";
 
 export const SERVER_KEY = DEFAULT_KEYS.server;
 export const CLIENT_KEY = DEFAULT_KEYS.client;
@@ -50,7 +51,7 @@ export async function readHook(request: Request): Promise<Hook | null> {
 
 export function openReceiver(): Receiver {
   const hooks: Hook[] = [];
-  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  const options = { hostname: "127.0.0.1", port: freePort(), onListen: () => {} };
   const server = Deno.serve(options, async (request) => {
     const hook = await readHook(request);
     if (!hook) return new Response(null, { status: 400 });
