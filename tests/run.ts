@@ -195,6 +195,10 @@ async function runSome(args: string[]): Promise<boolean> {
   const options: string[] = [];
   for (const arg of args) {
     const found = await Deno.stat(arg).catch(() => null);
+    if (!found && arg.endsWith(".ts")) {
+      console.error(`There is no test file ${arg}.`);
+      return false;
+    }
     if (found?.isDirectory) paths.push(...await findTests(arg));
     else (found ? paths : options).push(arg);
   }
