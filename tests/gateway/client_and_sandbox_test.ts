@@ -58,7 +58,7 @@ async function openPair(
       ...more,
     });
   const chargeCard: Pair["chargeCard"] = async (orderId, number, more = {}) => {
-    const { body } = await client.getCardToken(number, 12, 2030, "123");
+    const { body } = await client.getCardToken(number, 12, 2080, "123");
     return await charge(orderId, {
       payment_type: "credit_card",
       credit_card: { token_id: body.token_id, ...more },
@@ -244,7 +244,7 @@ Deno.test("client and sandbox: list all payments to a virtual account", async ()
 Deno.test("client and sandbox: register and look up cards, link and unlink wallets", async () => {
   await using pair = await openPair();
   const { client } = pair;
-  const registered = await client.registerCard(GOOD_CARD, 12, 2030);
+  const registered = await client.registerCard(GOOD_CARD, 12, 2080);
   assert.equal(registered.body.masked_card, "48111111-1114");
   const paid = await pair.charge("saved", {
     payment_type: "credit_card",
@@ -252,7 +252,7 @@ Deno.test("client and sandbox: register and look up cards, link and unlink walle
   });
   assert.equal(paid.body.transaction_status, "capture");
 
-  const mandiri = await client.getCardToken("4617006959746656", 12, 2030, "123");
+  const mandiri = await client.getCardToken("4617006959746656", 12, 2080, "123");
   const points = await client.pointInquiry(mandiri.body.token_id!);
   assert.equal(points.body.point_balance_amount, "10000.00");
   assert.equal((await client.getBin("477377")).body.data?.bank_code, "BCA");
@@ -277,7 +277,7 @@ Deno.test("client and sandbox: register and look up cards, link and unlink walle
 Deno.test("client and sandbox: create, read, update, disable, enable and cancel a subscription", async () => {
   await using pair = await openPair();
   const { client } = pair;
-  const saved = await client.registerCard(GOOD_CARD, 12, 2030);
+  const saved = await client.registerCard(GOOD_CARD, 12, 2080);
   const payload = {
     name: "COFFEE",
     amount: "14000",
@@ -370,7 +370,7 @@ Deno.test("client and sandbox: the client throws a specific error class for each
     credit_card: { token_id: "nothing" },
   }));
   assert.equal(token.statusCode, "411");
-  const card = await errorOf(client.getCardToken("4811111111111115", 12, 2030, "123"));
+  const card = await errorOf(client.getCardToken("4811111111111115", 12, 2080, "123"));
   assert.ok(card instanceof GatewayValidationError);
   assert.deepEqual(card.validationMessages, ["card_number does not match with luhn algorithm"]);
 
@@ -516,7 +516,7 @@ Deno.test("embedded default: starts a sandbox, and the client calls it", async (
   const transaction = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
   assert.equal(transaction.transaction_id, body.transaction_id);
   // The client also has the sandbox's client key, which card tokens need.
-  assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
+  assert.ok((await client.getCardToken(GOOD_CARD, 12, 2080, "123")).body.token_id);
 });
 
 Deno.test("GATEWAY_SERVER_KEY: if it is set, no sandbox is started", async () => {

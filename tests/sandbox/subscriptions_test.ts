@@ -38,8 +38,8 @@ function bodies({ hooks }: { hooks: Hook[] }, path: string): Json[] {
 
 Deno.test("subscription: has the requested fields and the time of its next charge", async () => {
   await using box = await openSandbox();
-  await box.control("clock", { to: "2031-01-31T05:00:00.000Z" });
-  const start_time = "2031-02-01 07:00:00 +0700";
+  await box.control("clock", { to: "2081-01-31T05:00:00.000Z" });
+  const start_time = "2081-02-01 07:00:00 +0700";
   const { http, body } = await box.call("POST", "/v1/subscriptions", {
     ...SUBSCRIPTION,
     schedule: { ...SUBSCRIPTION.schedule, start_time },
@@ -49,7 +49,7 @@ Deno.test("subscription: has the requested fields and the time of its next charg
   assert.deepEqual(transaction_ids, []);
   const { id, created_at, merchant_id, schedule, ...rest } = subscription;
   assert.match(id, /^[0-9a-f-]{36}$/);
-  assert.match(created_at, /^2031-01-31 12:00:0\d$/);
+  assert.match(created_at, /^2081-01-31 12:00:0\d$/);
   assert.match(merchant_id, /^G\d+$/);
   const { schedule: _schedule, ...requested } = SUBSCRIPTION;
   assert.deepEqual(rest, { ...requested, status: "active" });
@@ -58,8 +58,8 @@ Deno.test("subscription: has the requested fields and the time of its next charg
     interval_unit: "month",
     current_interval: 0,
     max_interval: 12,
-    start_time: "2031-02-01 07:00:00",
-    next_execution_at: "2031-02-01 07:00:00",
+    start_time: "2081-02-01 07:00:00",
+    next_execution_at: "2081-02-01 07:00:00",
   });
   await box.waitForWebhooks();
   // The webhook is the subscription object, without a signature.
@@ -109,9 +109,9 @@ Deno.test("monthly subscription: keeps its day or uses the last day of the month
   // At 3:00 in Jakarta it is still the day before in UTC.
   for (const time of ["12:00:00", "03:00:00"]) {
     await using box = await openSandbox();
-    await box.control("clock", { to: "2031-01-01T00:00:00Z" });
+    await box.control("clock", { to: "2081-01-01T00:00:00Z" });
     const { id } = await createSubscription(box, {
-      schedule: { interval_unit: "month", start_time: `2031-01-31 ${time} +0700` },
+      schedule: { interval_unit: "month", start_time: `2081-01-31 ${time} +0700` },
     });
     const days = [];
     for (let month = 0; month < 4; month++) {
@@ -119,7 +119,7 @@ Deno.test("monthly subscription: keeps its day or uses the last day of the month
       days.push(schedule.next_execution_at.slice(0, 10));
       await box.control("clock", { to: schedule.next_execution_at });
     }
-    assert.deepEqual(days, ["2031-01-31", "2031-02-28", "2031-03-31", "2031-04-30"]);
+    assert.deepEqual(days, ["2081-01-31", "2081-02-28", "2081-03-31", "2081-04-30"]);
   }
 });
 
@@ -270,7 +270,7 @@ Deno.test("subscription update: changes the allowed fields and keeps the time of
 
 Deno.test("subscription update with a future time: reactivates an ended subscription", async () => {
   await using box = await openSandbox();
-  await box.control("clock", { to: "2031-01-01T00:00:00Z" });
+  await box.control("clock", { to: "2081-01-01T00:00:00Z" });
   const { id } = await createSubscription(box, { token: "dummy" });
   await box.advance(2 * DAY);
   assert.equal((await getSubscription(box, id)).status, "inactive");
@@ -281,13 +281,13 @@ Deno.test("subscription update with a future time: reactivates an ended subscrip
       token,
       schedule: { next_execution_at },
     });
-  const past = await update("2030-01-01 00:00:00 +0700");
+  const past = await update("2080-01-01 00:00:00 +0700");
   assert.deepEqual(past.body.validation_messages, [
     "subscription.schedule.next_execution_at must be in the future",
   ]);
-  assert.equal((await update("2031-02-01 00:00:00 +0700")).http, 200);
+  assert.equal((await update("2081-02-01 00:00:00 +0700")).http, 200);
   assert.equal((await getSubscription(box, id)).status, "active");
-  await box.control("clock", { to: "2031-02-01T00:00:00Z" });
+  await box.control("clock", { to: "2081-02-01T00:00:00Z" });
   assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
 });
 
