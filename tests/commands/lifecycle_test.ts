@@ -79,7 +79,7 @@ Deno.test("start: the first start prints its steps, a curl command and a demo ch
     assert.equal(await Deno.readTextFile(join(PROJECT, "deno.lock")), lockFile);
     keys = service.keys;
     const output = service.output();
-    const steps = ["Downloading PostgreSQL 18", "Creating the database", "Applied migration 0001"];
+    const steps = ["Installing PostgreSQL 18", "Creating the database", "Applied migration 0001"];
     for (const step of steps) assert.match(output, new RegExp(step));
     assert.match(output, new RegExp(`API +${service.url}/`));
     assert.match(output, new RegExp(`Reference +${service.url}/reference`));
@@ -114,7 +114,7 @@ Deno.test("start: the first start prints its steps, a curl command and a demo ch
       if (link !== null && demo !== null) {
         assert.equal(new URL(link).pathname, new URL(demo).pathname, "the same checkout");
       }
-      assert.doesNotMatch(service.output(), /Downloading|Creating|Applied/);
+      assert.doesNotMatch(service.output(), /Installing|Creating|Applied/);
       const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(
