@@ -280,8 +280,9 @@ async function live(service: Service, options: PayOptions, c: PayContext): Promi
         last = stateKey;
       }
     } catch (error) {
-      // The page asks for the state itself when the stream has ended.
-      recordError(error, c.env);
+      // The page asks for the state itself when the stream has ended. Without a page, the database
+      // may have been closed, because the service stops.
+      if (!watch.isStopped()) recordError(error, c.env);
     } finally {
       watch.stop();
     }

@@ -11,6 +11,8 @@ export interface EventWatch {
    * the watch was stopped.
    */
   next(ms: number): Promise<boolean>;
+  /** Whether the page was left, or the service stops. */
+  isStopped(): boolean;
   stop(): void;
 }
 
@@ -71,6 +73,7 @@ export function createEventWatches(follower: Follower): EventWatches {
           if (!watch.isStopped) watch.woken = Promise.withResolvers();
           return !watch.isStopped;
         },
+        isStopped: () => watch.isStopped,
         stop: () => stop(recordId, watch),
       };
     },

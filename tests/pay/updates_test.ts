@@ -18,6 +18,8 @@ async function openPages(): Promise<TestCheckouts> {
   return checkouts;
 }
 
+type LivePage = Awaited<ReturnType<typeof openLive>>;
+
 async function openLive(app: TestApp, pageUrl: string) {
   const { pathname } = new URL(pageUrl);
   const response = await app.fetchUnchecked(new Request(`${PUBLIC_URL}${pathname}/live`));
@@ -100,9 +102,6 @@ Deno.test("open page: a link has a limit of open pages, and a closed page makes 
   await pages[0]!.close!();
   await until("there is room again", async () => {
     const page = await openLive(app, checkout_url!);
-    // Its first state shows that it waits for events: what still reads the database when the test
-    // ends logs an error, and the log keeps a line for a moment.
-    await page.next?.();
     await page.close?.();
     return page.status === 200;
   });
@@ -119,3 +118,29 @@ Deno.test("open page: its stream ends when the service stops, and no other begin
   assert.equal(await live.next!(), null);
   assert.equal((await openLive(app, checkout_url!)).status, 503);
 });
+
+const LEAVINGS: Record<string, (live: LivePage, app: TestApp) => unknown> = {
+  "is logged": () => {},
+  "is not logged after the page was left": (live) => live.close!(),
+  "is not logged when the service stops": (_, { streams }) => streams.close(),
+};
+
+for (const [name, leave] of Object.entries(LEAVINGS)) {
+  Deno.test(`open page: an error of its stream ${name}`, async () => {
+    await using checkouts = await openCheckouts({ hasPositionPublisher: true });
+    const { app } = checkouts;
+    const failing = Promise.withResolvers<boolean>();
+    const { watch } = app.streams;
+    app.streams.watch = async (id) => ({ ...await watch(id), next: () => failing.promise });
+    const { checkout_url } = await checkouts.create();
+    const live = await openLive(app, checkout_url!);
+    await live.next!();
+    await leave(live, app);
+    failing.reject(new Error("the database is closed"));
+    // The stream has ended before this request is answered.
+    assert.equal((await app.request("/health/ready/")).status, 200);
+    const errors = app.logged().filter(({ level }) => level === "error");
+    assert.equal(errors.length, name === "is logged" ? 1 : 0);
+    await live.close!();
+  });
+}
