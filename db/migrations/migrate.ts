@@ -3,13 +3,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import {
-  codeOf,
-  LOCK_TIMEOUT,
-  meansLostConnection,
-  runTransaction,
-  type Sql,
-} from "../connection/database.ts";
+import { codeOf, LOCK_TIMEOUT, meansLostConnection, type Sql } from "../connection/database.ts";
 import { findPrimary } from "../connection/primary.ts";
 import {
   buildConcurrently,
@@ -79,7 +73,7 @@ export async function migrate(
     refuseOldServer(await serverVersion(sql));
     const known = await readApplied(sql);
     refusePreview(known);
-    if (!known) await runTransaction(sql, createSchema);
+    if (!known) await underLock(sql, createSchema);
     const applied: string[] = [];
     for (const migration of migrations) {
       if (known && isApplied(known, migration)) continue;
@@ -121,7 +115,7 @@ async function underLock<T>(
   try {
     // Building an index of a large table takes long, and no request waits for it.
     await connection`set statement_timeout = 0`;
-    await takeSessionLock(connection);
+    await takeLock(connection);
     const result = await change(connection);
     await connection`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
     return result;
@@ -170,7 +164,6 @@ async function readApplied(sql: Sql): Promise<Map<string, string> | null> {
 }
 
 async function createSchema(sql: Sql): Promise<void> {
-  await takeLock(sql);
   await sql`create schema if not exists gateway`;
   await sql`
     create table if not exists gateway.migrations (
@@ -285,23 +278,13 @@ async function applyStatements(
 const LOCK_POLL_MS = 100;
 
 /**
- * Takes the lock until the transaction ends. Polls, like `takeSessionLock`, instead of waiting in a
- * statement: PostgreSQL finishes a concurrent index build only after all older statements have
- * ended.
+ * Polls outside of a transaction. The holder of the lock may be building an index concurrently, and
+ * PostgreSQL finishes that only after older statements, and transactions that have run one, have
+ * ended: neither may wait for the lock.
  */
-export async function takeLock(sql: Sql): Promise<void> {
-  await untilTaken(() =>
-    sql`select pg_try_advisory_xact_lock(${LOCK.toString()}::bigint) as taken`
-  );
-}
-
-async function takeSessionLock(sql: Sql): Promise<void> {
-  await untilTaken(() => sql`select pg_try_advisory_lock(${LOCK.toString()}::bigint) as taken`);
-}
-
-async function untilTaken(tryToTake: () => Promise<Iterable<postgres.Row>>): Promise<void> {
+async function takeLock(sql: Sql): Promise<void> {
   for (;;) {
-    const [row] = await tryToTake();
+    const [row] = await sql`select pg_try_advisory_lock(${LOCK.toString()}::bigint) as taken`;
     if (row!.taken) return;
     await delay(LOCK_POLL_MS);
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import postgres from "postgres";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import { splitStatements } from "../../db/migrations/index_builds.ts";
 import {
@@ -16,6 +17,10 @@ import { runGit } from "../support/git.ts";
 import { printMissing } from "../support/programs.ts";
 import { PROJECT } from "../support/project.ts";
 import { runTask } from "../support/service.ts";
+import { inTime, until } from "../support/until.ts";
+
+/** The lock that every schema change takes. Its bytes are "gateway" in ASCII. */
+const MIGRATION_LOCK = String(0x67617465776179n);
 
 function migration(name: string, sql: string): Migration {
   return { name, sql, checksum: `checksum of ${sql}` };
@@ -124,6 +129,25 @@ Deno.test("migrate: concurrent processes apply each migration once", async () =>
   const applied = results.flatMap(({ stdout }) => stdout.match(/^Applied .*/gm) ?? []);
   const expected = (await loadMigrations()).map(({ name }) => `Applied migration ${name}`);
   assert.deepEqual(applied.toSorted(), expected);
+});
+
+Deno.test("migrate: while a process waits to create the schema, another can build an index concurrently", async () => {
+  const url = await createDatabase({ template: null });
+  const sql = postgres(url, { max: 1 });
+  await sql`select pg_advisory_lock(${MIGRATION_LOCK}::bigint)`;
+  await sql`create table public.items (id int)`;
+  const migrated = migrate(url, []);
+  await until("it waits for the lock", async () => {
+    const [row] = await sql`
+      select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and query like '%pg_try_advisory%'
+        and pid <> pg_backend_pid()`;
+    return row!.waiting > 0;
+  });
+  await inTime("the index is built", sql`create index concurrently on public.items (id)`);
+  await sql`select pg_advisory_unlock(${MIGRATION_LOCK}::bigint)`;
+  assert.deepEqual(await migrated, []);
+  await sql.end();
 });
 
 Deno.test("migrate: concurrent connections of a process apply each migration once", async () => {
