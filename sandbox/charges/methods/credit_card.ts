@@ -65,7 +65,11 @@ export const creditCard = defineMethod({
       installment: request.installment_term ?? null,
       ...request.save_token_id && savedToken(world, card),
     };
-    if (!request.authentication) return { ...authorizeCard(details, gross_amount, world), details };
+    if (!request.authentication) {
+      // The charge has the same time, counted from its own.
+      const { expiresAt: _, ...authorized } = authorizeCard(details, gross_amount, world);
+      return { ...authorized, details };
+    }
     if (card.behaviour.threeDs === "outdated") throw new Refusal(402, OLD_3DS);
     return {
       status: "pending",
