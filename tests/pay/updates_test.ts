@@ -137,7 +137,7 @@ for (const [name, leave] of Object.entries(LEAVINGS)) {
     await live.next!();
     await leave(live, app);
     failing.reject(new Error("the database is closed"));
-    // The stream has ended before this request is answered.
+    // When this request is answered, the error has been handled.
     assert.equal((await app.request("/health/ready/")).status, 200);
     const errors = app.logged().filter(({ level }) => level === "error");
     assert.equal(errors.length, name === "is logged" ? 1 : 0);

@@ -66,7 +66,7 @@ export const creditCard = defineMethod({
       ...request.save_token_id && savedToken(world, card),
     };
     if (!request.authentication) {
-      // The charge has the same time, counted from its own.
+      // The charge sets when it expires. The clock may have moved on since its own time was read.
       const { expiresAt: _, ...authorized } = authorizeCard(details, gross_amount, world);
       return { ...authorized, details };
     }
